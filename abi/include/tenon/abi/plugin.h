@@ -1,0 +1,46 @@
+/* SPDX-FileCopyrightText: Copyright the Tenon authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* The descriptor of a plugin and the one symbol that it exports. */
+#ifndef TENON_ABI_PLUGIN_H_
+#define TENON_ABI_PLUGIN_H_
+
+#include "tenon/abi/host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TN_PLUGIN_UNLOADABLE = 1u << 0,     /* may be closed once nothing of it is alive */
+  TN_PLUGIN_SERIALISE = 1u << 1,      /* core lets one thread in at a time */
+  TN_PLUGIN_HOST_MEMORY = 1u << 2     /* kernels for another plugin's or core's device: no device table */
+};
+
+typedef struct tn_plugin {
+  size_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_target_minor; /* the lowest minor it needs */
+  uint32_t flags;
+  uint32_t kernel_stride; /* sizeof(tn_kernel) of the plugin's headers */
+  tn_str name;            /* "cpu" */
+  tn_str version;         /* "0.1.0" */
+  tn_str vendor;
+  tn_str device; /* the device its kernels serve, by name */
+  const tn_ext* ext;
+  const tn_device_api* device_api;  /* null with TN_PLUGIN_HOST_MEMORY */
+  const tn_kernel* const* kernels;  /* [kernels, kernels_end): pointers, gathered in the section tn_kernels */
+  const tn_kernel* const* kernels_end;
+  /* Called once, before any kernel. TN_NO_DEVICE: nothing to serve. The plugin keeps `host`. */
+  tn_status (*init)(const tn_host* host, tn_str* why);
+  void (*shutdown)(void);
+  tn_str (*describe)(void); /* optional: one line for `tenon plugins`, after init ("AVX3, oneDNN 2.6.3") */
+} tn_plugin;
+
+/* A static const descriptor. The function runs no code beyond returning it. */
+#define TN_PLUGIN_ENTRY "tenon_plugin_v1"
+typedef const tn_plugin* (*tn_plugin_entry_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENON_ABI_PLUGIN_H_ */

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The caching allocator that stands before a device's raw memory. One policy for every device: blocks are kept by
+// size class; small ones a thread (host memory), large ones in a shared pool that splits and merges. On a device with
+// streams a freed block is reused at once on its own stream, and by others after an event.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/core/device.h"
+
+namespace tenon::core {
+
+struct Block {
+  void* handle;      // of the device's memory
+  uint64_t offset;   // of this block in it, in bytes
+  uint64_t bytes;    // what the block has, at least what was asked for
+  void* owner;       // the allocator's own; null for small host blocks
+};
+
+// OutOfMemoryError (CU03) after one retry with an emptied cache.
+TENON_API Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream);
+TENON_API void cache_free(int slot, int index, const Block& b, tn_stream* stream) noexcept;
+// The block is used on a further stream; it is not reused before that stream passed this point.
+TENON_API void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream);
+// Gives unused memory back to the device.
+TENON_API void cache_trim(int slot, int index);
+
+struct MemoryStats {
+  uint64_t allocated, allocated_peak;  // bytes in use by tensors
+  uint64_t reserved, reserved_peak;    // bytes taken from the device
+  uint64_t allocations, device_allocations;  // calls
+};
+TENON_API MemoryStats memory_stats(int slot, int index);
+
+}  // namespace tenon::core

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Where kernels come from: the port through which the loader (plugins/) feeds the dispatcher.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/abi/plugin.h"
+#include "tenon/core/export.h"
+
+namespace tenon::core {
+
+struct BackendImpl;  // kernels of one plugin in the table
+
+struct RegisterReport {
+  int kernels = 0;                       // published
+  std::vector<std::string> quarantined;  // "softmax: digest differs", one line a kernel
+};
+
+// Publishes a plugin's device, dtypes, layouts and kernels, all or nothing. BackendError names the first fault.
+// The descriptor must stay mapped until unregister_backend.
+TENON_API BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report);
+// Refused (ValueError with a count) while tensors, streams or nodes of it are alive.
+TENON_API void unregister_backend(BackendImpl* b);
+
+// The table that init receives.
+TENON_API const tn_host& host_table();
+
+// Implemented by plugins/; core calls it when a device or a layout is first used.
+struct BackendSource {
+  virtual ~BackendSource() = default;
+  virtual void scan() = 0;                                     // manifests only; idempotent
+  virtual void open_for_device(std::string_view device) = 0;   // everything that serves it; idempotent
+  virtual void open_for_layout(std::string_view layout) = 0;
+  // For messages: "looked for libtenon_cuda.so in A, B; found no manifest"
+  virtual std::string why_absent(std::string_view device) = 0;
+};
+TENON_API BackendSource& backend_source();
+
+}  // namespace tenon::core

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Calling an op: the journey of architecture.md section 3, steps 2 to 6, and the ladder of section 4.
+#pragma once
+
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+
+// One call without autograd. in[] has every argument of the row. outs[]: Functional: filled with new tensors, which
+// the caller owns (null where the row's output_mask refuses). Inplace: outs[0] is argument 0. Out: all are given;
+// core resizes them. Throws what the row, the kernel or the ladder refuses; then nothing was written.
+TENON_API void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form = Form::Functional);
+
+// dst = src: any dtypes, any devices, src broadcast to dst. Counts as a write to dst.
+TENON_API void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking = false);
+// The one element, read back from the device.
+TENON_API Scalar item(TensorImpl& t);
+
+// What happens when a device has no native kernel (frame.md: the ladder is loud).
+enum class Fallback : uint8_t { Allow, Warn, Forbid };
+TENON_API void set_fallback(Fallback f);
+TENON_API Fallback fallback();
+
+struct FallbackCount {
+  std::string op, device, rung, reason;
+  uint64_t calls, bytes;
+};
+TENON_API std::vector<FallbackCount> fallback_counts();
+TENON_API std::string fallback_summary();  // one line; empty if there was none
+TENON_API void reset_fallback_counts();
+
+// Why a cell is served the way it is: a line a rung.
+struct Rung {
+  std::string rung;    // "native", "decomposition", "staged"
+  bool serves;
+  std::string reason;  // "libtenon_cpu 0.1.0", "no kernel for dtype bfloat16", ...
+};
+TENON_API std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype);
+
+// Kernel calls, for the profiler: one observer at a time; null turns it off. Called after each kernel.
+using KernelObserver = void (*)(void* context, const Op& op, int slot, int64_t begin_ns, int64_t end_ns);
+TENON_API void set_kernel_observer(KernelObserver f, void* context);
+
+// Every nth native call on a device is run again on the reference device and compared; 0 turns it off.
+TENON_API void set_shadow(uint32_t every_nth, std::string_view reference_device);
+TENON_API uint64_t shadow_mismatches() noexcept;
+
+TENON_API void set_deterministic(bool on);
+TENON_API bool deterministic() noexcept;
+
+}  // namespace tenon::core

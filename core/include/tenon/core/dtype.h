@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Dtypes. The ten of every build are in dtypes.def; plugins may register more (ids from 64).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/export.h"
+#include "tenon/core/half.h"
+
+namespace tenon {
+
+// The numbers are c10's: programs switch on them. A foreign dtype is a value from 64.
+enum class ScalarType : int8_t {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) Enum = id,
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+  ComplexFloat = 9,
+  ComplexDouble = 10,
+  Undefined = 46,
+};
+
+namespace core {
+
+enum class DtypeClass : uint8_t { Bool, Integral, Floating, Complex };
+
+struct DtypeInfo {
+  std::string name;
+  tn_dtype abi;
+  DtypeClass cls;
+  uint8_t rank;  // within the class; the wider wins a promotion
+  bool is_signed;
+  uint32_t size;  // bytes
+};
+
+inline constexpr int kMaxDtypes = 128;
+
+// What is known of a dtype. Throws TypeError for an id that nobody registered.
+TENON_API const DtypeInfo& dtype_info(ScalarType t);
+TENON_API bool dtype_known(ScalarType t) noexcept;
+TENON_API ScalarType dtype_from_name(std::string_view name);  // TypeError if unknown
+TENON_API ScalarType dtype_from_abi(tn_dtype t);
+TENON_API ScalarType register_dtype(DtypeInfo info);
+
+extern TENON_API const uint8_t g_item_size[kMaxDtypes];  // zero for an unknown id
+extern TENON_API const tn_dtype g_abi_dtype[kMaxDtypes];
+
+inline uint32_t item_size(ScalarType t) { return g_item_size[static_cast<uint8_t>(t) & 127]; }
+inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t>(t) & 127]; }
+
+// A set of dtypes, by id.
+struct DtypeMask {
+  uint64_t bits[2] = {0, 0};
+  void add(ScalarType t) { bits[static_cast<uint8_t>(t) >> 6 & 1] |= uint64_t{1} << (static_cast<uint8_t>(t) & 63); }
+  bool has(ScalarType t) const {
+    return bits[static_cast<uint8_t>(t) >> 6 & 1] >> (static_cast<uint8_t>(t) & 63) & 1;
+  }
+};
+
+// "all", "number", "floating", "integral", "bool", names, joined by commas. Foreign dtypes join by class, later too.
+TENON_API DtypeMask parse_dtype_mask(std::string_view text);
+
+}  // namespace core
+
+TENON_API ScalarType promote_types(ScalarType a, ScalarType b);
+TENON_API std::string_view toString(ScalarType t);  // "Float"; a foreign dtype's own name
+inline std::string_view dtype_name(ScalarType t) { return core::dtype_info(t).name; }  // "float32"
+inline std::size_t elementSize(ScalarType t) { return core::item_size(t); }
+
+inline bool isFloatingType(ScalarType t) { return core::dtype_info(t).cls == core::DtypeClass::Floating; }
+inline bool isComplexType(ScalarType t) { return core::dtype_info(t).cls == core::DtypeClass::Complex; }
+inline bool isIntegralType(ScalarType t, bool include_bool = false) {
+  auto c = core::dtype_info(t).cls;
+  return c == core::DtypeClass::Integral || (include_bool && c == core::DtypeClass::Bool);
+}
+
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) inline constexpr ScalarType k##Enum = ScalarType::Enum;
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+inline constexpr ScalarType kUInt8 = ScalarType::Byte, kInt8 = ScalarType::Char, kInt16 = ScalarType::Short,
+                            kInt32 = ScalarType::Int, kInt64 = ScalarType::Long, kFloat16 = ScalarType::Half,
+                            kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double;
+
+template <class T>
+struct CppTypeToScalarType;
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  template <>                                               \
+  struct CppTypeToScalarType<ctype> { static constexpr ScalarType value = ScalarType::Enum; };
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+
+// The dtype of factories without one; float32 at start. Thread-safe; TypeError unless floating (TS06).
+TENON_API ScalarType get_default_dtype() noexcept;
+TENON_API void set_default_dtype(ScalarType t);
+
+}  // namespace tenon

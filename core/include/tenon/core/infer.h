@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The working sheet of one operator call: arguments in, the outputs' shapes, dtypes and aliasing out.
+// An infer function (core/infer/*.cpp, named in the row) reads the arguments and fills the sheet; core does the rest.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/core/op.h"
+#include "tenon/core/scalar.h"
+
+namespace tenon::core {
+
+inline constexpr int kMaxOutputs = 8;
+inline constexpr int kMaxArgs = 32;
+
+// Uninitialised on purpose: only ndim entries mean something.
+struct OutMeta {
+  int ndim;
+  ScalarType dtype;
+  bool defined;        // false: refused by an output_mask
+  bool has_strides;    // else row-major
+  int8_t alias_of;     // argument whose storage a view shares; -1: new memory
+  uint64_t byte_offset;  // of a view
+  int64_t sizes[kMaxDims];
+  int64_t strides[kMaxDims];
+};
+
+class Infer {
+ public:
+  const Op& op;
+  const tn_value* in;
+  Form form;
+
+  // What the function fills.
+  OutMeta out[kMaxOutputs];
+  ScalarType compute = ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
+  uint64_t operands = 0;   // bit i: argument i takes part in promotion
+  uint64_t broadcasts = 0; // bit i: argument i is expanded to the shape of output 0
+  // The dtype that must be in the row's classes; by default compute, else that of the first tensor.
+  ScalarType checked = ScalarType::Undefined;
+  // The device of the outputs; by default that of the first tensor on a device other than the host.
+  int slot = -1;
+  int index = -1;
+  uint64_t random_count = 0;  // elements to reserve random words for; by default output 0's numel
+
+  Infer(const Op& o, const tn_value* arguments, Form f) : op(o), in(arguments), form(f) {}
+
+  // Arguments, by position.
+  bool none(int i) const { return in[i].tag == TN_TAG_NONE; }
+  TensorImpl& tensor(int i) const { return *TensorImpl::from_view(in[i].u.tensor); }
+  TensorImpl* tensor_or_null(int i) const { return none(i) ? nullptr : &tensor(i); }
+  int list_size(int i) const { return static_cast<int>(in[i].len); }
+  TensorImpl* list_tensor(int i, int k) const {
+    const tn_tensor* v = in[i].u.tensors[k];
+    return v ? TensorImpl::from_view(v) : nullptr;
+  }
+  int64_t integer(int i) const { return in[i].u.i64; }
+  int64_t integer(int i, int64_t if_none) const { return none(i) ? if_none : in[i].u.i64; }
+  bool flag(int i) const { return in[i].u.i64 != 0; }
+  double number(int i) const { return in[i].u.f64; }
+  IntArrayRef ints(int i) const { return {in[i].u.i64s, in[i].len}; }
+  bool bit(int i, int k) const { return in[i].u.bools[k]; }
+  Scalar scalar(int i) const { return Scalar::from_abi(in[i]); }
+  ScalarType dtype(int i, ScalarType if_none) const { return none(i) ? if_none : dtype_from_abi(in[i].u.dtype); }
+
+  // Outputs.
+  void set(int k, IntArrayRef sizes, ScalarType dtype);
+  void set_like(int k, const TensorImpl& t, ScalarType dtype);  // sizes of t; its strides if dense (Preserve)
+  void set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset);
+  void set_undefined(int k) { out[k].defined = false; }
+  void cast(int arg) { operands |= uint64_t{1} << arg; }
+  void expand(int arg) { broadcasts |= uint64_t{1} << arg; }
+
+  // "argument 'other'"
+  std::string arg(int i) const;
+  // Wraps a dimension counted from the end; IndexError TS05. A 0-dim tensor counts as one dimension.
+  int dim(int64_t d, int ndim) const;
+  // A result dtype by type promotion over tensors and numbers (decisions.md): category, then width; 0-dim tensors and
+  // numbers do not widen a dimensioned tensor of their category.
+  ScalarType promoted(std::initializer_list<int> args) const;
+  // Broadcast shape of several tensors into output k. BC01 otherwise.
+  void broadcast_shape(int k, std::initializer_list<int> args, ScalarType dtype);
+};
+
+// "op: what"; the class of the exception, then the parts of the message.
+template <class E, class... Parts>
+[[noreturn]] TENON_COLD void fail(const Infer& c, const Parts&... parts) {
+  throw E(join(c.op.name, ": ", parts...));
+}
+
+// Finds a named infer function; the generated op table refers to them directly.
+#define TENON_INFER(name) void infer_##name(::tenon::core::Infer& c)
+
+}  // namespace tenon::core

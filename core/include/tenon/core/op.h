@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The op table: one entry a row of core/ops/*.ops, plus those that plugins register. Entries are never removed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "tenon/abi/kernel.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/dtype.h"
+#include "tenon/core/tensor_impl.h"
+
+namespace tenon::core {
+
+enum class ArgType : uint8_t {
+  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, ScalarList, Int, OptInt, IntList, OptIntList,
+  Float, OptFloat, FloatList, OptFloatList, Bool, OptBool, BoolList, Dtype, OptDtype, Layout, Device, MemoryFormat,
+  Str, OptStr, Generator,
+};
+
+struct ArgInfo {
+  const char* name;
+  ArgType type;
+  uint8_t fixed;        // int[N], bool[N]: N, else 0
+  bool mutates;         // (a!) or named by `mutates`
+  bool keyword_only;
+  bool has_default;
+  const char* def;      // the default as text, as in the schema
+  tn_value value;       // the default as a value, where has_default
+};
+
+struct ResultInfo {
+  const char* name;  // "" unless the row names it
+  ArgType type;
+};
+
+enum class OpKind : uint8_t { Kernel, View, Composite };
+
+enum OpFlags : uint32_t {
+  kOpFunction = 1, kOpMethod = 2, kOpInplace = 4, kOpOut = 8,
+  kOpDynamic = 16,     // kernel sizes its outputs
+  kOpRandom = 32,      // takes a generator
+  kOpDecomposes = 64,  // a function of tenon/ops can serve it
+  kOpCrossDevice = 128,  // tensors may live on different devices (copy)
+  kOpDifferentiable = 256,
+};
+
+struct Op;
+class Infer;
+using InferFn = void (*)(Infer&);
+
+// An owned result of a row call by name.
+struct OwnedValue {
+  tn_tag tag = TN_TAG_NONE;
+  Impl tensor;               // TENSOR; undefined: NONE
+  std::vector<Impl> tensors;  // TENSOR_LIST
+  tn_value plain{};          // I64, F64, BOOL, DTYPE, DEVICE
+};
+// A whole row call (with autograd) or a decomposition (without): every argument present, in schema order.
+using BoxedFn = void (*)(const tn_value* in, OwnedValue* out);
+
+enum class Form : uint8_t { Functional, Inplace, Out };
+
+struct Op {
+  const char* name;      // "add.Tensor"
+  const char* ident;     // "add_Tensor"
+  const char* schema;    // ATen's text
+  const char* doc;
+  const char* family;
+  const char* samples;
+  const char* dtypes;
+  OpKind kind;
+  uint32_t flags;
+  uint8_t n_args, n_results;
+  uint8_t random_words;  // of Philox, an element of output 0
+  const ArgInfo* args;
+  const ResultInfo* results;
+  InferFn infer;
+  uint8_t digest[32];
+  const uint8_t (*since)[32];  // digests of older schemas
+  uint8_t n_since;
+  const char* scalar_overload;  // for a 0-dim host tensor beside device tensors; null: none
+
+  // filled at run time
+  int32_t index;
+  DtypeMask dtype_mask;
+  std::atomic<BoxedFn> row_call;               // set when libtenon loads
+  std::atomic<BoxedFn> row_call_inplace;       // arguments as in the schema; the first is written
+  std::atomic<void (*)(const tn_value* in, const Impl* outs)> row_call_out;
+  std::atomic<BoxedFn> decomposition;
+};
+
+// Dense: op_at(i).index == i. The rows of the build come first, in the order of the generated enumeration.
+TENON_API Op& op_at(int index);
+TENON_API int op_count() noexcept;
+TENON_API Op* find_op(std::string_view name) noexcept;  // "add.Tensor"; null if unknown
+// As find_op, but throws with the closest names (T-22).
+TENON_API Op& get_op(std::string_view name);
+TENON_API std::vector<Op*> overloads(std::string_view base_name);
+// Adds an op at run time; returns its index. ValueError if the name is taken.
+TENON_API int register_op(const tn_schema& schema);
+
+}  // namespace tenon::core

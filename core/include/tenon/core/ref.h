@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Intrusive reference counting.
+//
+// Invariants (cited elsewhere as "the rules of Ref"):
+//  1. An object starts with one reference, owned by the Ref that make() returned.
+//  2. The last release() calls T::destroy(T*), which returns the memory to where it came from.
+//  3. Counts are atomic; a count of one seen by its owner means that nobody else can see the object.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tenon::core {
+
+class RefCounted {
+ public:
+  void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // True when the caller held the last reference.
+  bool drop() const noexcept {
+    if (refs_.load(std::memory_order_acquire) == 1) return true;  // rule 3: no atomic write needed
+    return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  // Takes a reference unless the last one is gone already.
+  bool try_retain() const noexcept {
+    uint32_t n = refs_.load(std::memory_order_relaxed);
+    while (n != 0) {
+      if (refs_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  }
+  uint32_t use_count() const noexcept { return refs_.load(std::memory_order_acquire); }
+  void mark_dead() const noexcept { refs_.store(0, std::memory_order_release); }
+
+ private:
+  mutable std::atomic<uint32_t> refs_{1};
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() noexcept = default;
+  Ref(std::nullptr_t) noexcept {}
+  Ref(const Ref& o) noexcept : p_(o.p_) { if (p_) p_->retain(); }
+  Ref(Ref&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
+  template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+  Ref(const Ref<U>& o) noexcept : p_(o.get()) { if (p_) p_->retain(); }
+  template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+  Ref(Ref<U>&& o) noexcept : p_(o.leak()) {}
+  ~Ref() { reset(); }
+  Ref& operator=(const Ref& o) noexcept { Ref(o).swap(*this); return *this; }
+  Ref& operator=(Ref&& o) noexcept { Ref(std::move(o)).swap(*this); return *this; }
+
+  // Takes over a reference that the caller owns.
+  static Ref adopt(T* p) noexcept { Ref r; r.p_ = p; return r; }
+  // Adds a reference.
+  static Ref share(T* p) noexcept { if (p) p->retain(); return adopt(p); }
+
+  T* get() const noexcept { return p_; }
+  T* operator->() const noexcept { return p_; }
+  T& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  T* leak() noexcept { return std::exchange(p_, nullptr); }
+  void swap(Ref& o) noexcept { std::swap(p_, o.p_); }
+  void reset() noexcept {
+    if (T* p = std::exchange(p_, nullptr)) {
+      if (p->drop()) T::destroy(p);
+    }
+  }
+  bool operator==(const Ref& o) const noexcept { return p_ == o.p_; }
+  bool operator!=(const Ref& o) const noexcept { return p_ != o.p_; }
+
+ private:
+  T* p_ = nullptr;
+};
+
+}  // namespace tenon::core

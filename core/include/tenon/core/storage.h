@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The memory behind one or more tensors.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tenon/abi/tensor.h"
+#include "tenon/core/device.h"
+#include "tenon/core/ref.h"
+
+namespace tenon::core {
+
+using Deleter = void (*)(void* context, void* data);
+
+// `head` is what a plugin sees. `version` is autograd's count of writes, shared by all tensors without a counter of
+// their own. Threads: any may hold references; writes follow the rules of the data itself.
+class TENON_API Storage : public RefCounted {
+ public:
+  // From the device's caching allocator, uninitialised. OutOfMemoryError (CU03) when the device has none left.
+  static Ref<Storage> make(int slot, int index, uint64_t bytes);
+  // Memory of somebody else's; `deleter` runs once, when the last reference goes. It may be null.
+  static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter, void* context);
+  static void destroy(Storage* s) noexcept;
+
+  tn_storage head;
+  void* data;
+  uint64_t bytes;
+  std::atomic<uint32_t> version;
+  uint8_t slot;
+  int8_t index;
+  bool pinned;
+  tn_stream* stream;  // whose order the allocation follows
+  Deleter deleter;    // null: the caching allocator's
+  void* deleter_context;
+};
+
+// A version counter of its own, for tensors made by .data() and the like.
+struct VersionCounter : RefCounted {
+  std::atomic<uint32_t> value{0};
+  static void destroy(VersionCounter* c) noexcept;
+};
+
+// Pinned host memory, from the device that asks for it; plain host memory otherwise.
+TENON_API Ref<Storage> make_pinned(uint64_t bytes);
+
+}  // namespace tenon::core

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A tensor: geometry over a storage. The view that kernels see is a member of it, so that passing a tensor across the
+// ABI costs nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/abi/value.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/dtype.h"
+#include "tenon/core/storage.h"
+
+namespace tenon::core {
+
+inline constexpr int kMaxDims = 64;
+inline constexpr int kInlineDims = 5;
+
+// Whatever the layer above hangs on a tensor (autograd). Owned by the tensor.
+struct AutogradSlot {
+  virtual ~AutogradSlot() = default;
+};
+
+enum ImplFlags : uint8_t {
+  kTracked = 1,     // requires grad: a leaf that asks for it, or the result of a recorded op
+  kIsView = 2,      // shares the storage of a base known to autograd
+  kInference = 4,   // made under InferenceMode
+  kWrappedNumber = 8,
+};
+
+class TENON_API TensorImpl : public RefCounted {
+ public:
+  // Row-major unless strides are given (element counts). Sizes are checked before (checked_numel).
+  static Ref<TensorImpl> make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
+                              const int64_t* sizes, const int64_t* strides = nullptr);
+  static void destroy(TensorImpl* t) noexcept;
+  // A handle on the same data; with `own_version`, later writes are counted apart.
+  Ref<TensorImpl> alias(bool own_version) const;
+  // The tensor around a view that core handed out (never one that a caller built).
+  static TensorImpl* from_view(const tn_tensor* v) {
+    return reinterpret_cast<TensorImpl*>(reinterpret_cast<char*>(const_cast<tn_tensor*>(v)) - kViewOffset);
+  }
+  static constexpr std::size_t kViewOffset = 8;
+
+  int ndim() const { return view.ndim; }
+  IntArrayRef sizes() const { return {view.sizes, static_cast<std::size_t>(view.ndim)}; }
+  IntArrayRef strides() const { return {view.strides, static_cast<std::size_t>(view.ndim)}; }
+  int64_t size(int d) const { return view.sizes[d]; }
+  int64_t stride(int d) const { return view.strides[d]; }
+  bool contiguous() const { return view.flags & TN_TENSOR_CONTIGUOUS; }
+  uint32_t itemsize() const { return item_size(dtype); }
+  int64_t storage_offset() const { return static_cast<int64_t>(view.byte_offset / itemsize()); }
+  Device device() const { return Device(device_entry(slot).type, index); }
+  // Address of the first element; only for memory that the host reads.
+  char* host_data() const { return static_cast<char*>(view.data) + view.byte_offset; }
+  uint32_t version() const { return counter ? counter->value.load(std::memory_order_acquire)
+                                            : storage->version.load(std::memory_order_acquire); }
+  // After every write through this tensor.
+  void bump_version() const {
+    (counter ? counter->value : storage->version).fetch_add(1, std::memory_order_acq_rel);
+  }
+  // New geometry over the same storage.
+  void set_geometry(int ndim, const int64_t* sizes, const int64_t* strides, uint64_t byte_offset);
+  void set_storage(Ref<Storage> s);
+  void refresh_flags();
+
+  tn_tensor view;  // at kViewOffset: see from_view
+  int64_t numel;
+  Ref<Storage> storage;
+  Ref<VersionCounter> counter;  // null: the storage's
+  AutogradSlot* autograd;       // owned; null for most
+  ScalarType dtype;
+  uint8_t slot;  // of the device
+  int8_t index;
+  uint8_t flags;  // ImplFlags
+  uint8_t layout_slot;
+  int64_t* heap_dims;  // for more than kInlineDims dimensions
+  int64_t inline_dims[2 * kInlineDims];
+  void* components;  // of a layout other than strided: array of TensorImpl*, view.data has their views
+
+ private:
+  friend struct TensorImplAccess;
+  TensorImpl() = default;
+  ~TensorImpl() = default;
+};
+
+using Impl = Ref<TensorImpl>;
+
+// numel * itemsize without overflow; ValueError naming `op` otherwise, or for a negative size.
+TENON_API int64_t checked_numel(const char* op, int ndim, const int64_t* sizes);
+// A new tensor on a device from the caching allocator. `op` names the caller in errors.
+TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
+                          const int64_t* strides = nullptr);
+TENON_API void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides);
+
+}  // namespace tenon::core
