@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tenon/abi/kernel.h"
+#include "tenon/abi/host.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/dtype.h"
 #include "tenon/core/tensor_impl.h"

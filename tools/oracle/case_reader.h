@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Reads the case files of tests/oracle: NAME.json with cases, NAME.safetensors with the tensors that they refer to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tenon/core/tensor_impl.h"
+
+namespace tenon::oracle {
+
+using nlohmann::json;
+
+// A tensor of a safetensors file, row-major; it points into the file's bytes.
+struct Stored {
+  ScalarType dtype;
+  std::vector<int64_t> sizes;
+  const char* data;
+  uint64_t bytes;
+};
+
+// Owns the bytes of one safetensors file. ValueError for a file that is damaged, naming the fault.
+class StoredFile {
+ public:
+  StoredFile() = default;
+  explicit StoredFile(const std::string& path);
+  StoredFile(StoredFile&&) = default;  // a copy's tensors would point into the original
+  StoredFile& operator=(StoredFile&&) = default;
+  const Stored& at(const std::string& key) const;  // ValueError if there is none
+
+ private:
+  std::string path_;
+  std::vector<char> bytes_;
+  std::unordered_map<std::string, Stored> tensors_;
+};
+
+// Elements in row-major order. `exact` holds them for integers and booleans, `real` for every dtype.
+struct Values {
+  ScalarType dtype;
+  std::vector<int64_t> sizes;
+  std::vector<double> real;
+  std::vector<int64_t> exact;
+};
+
+// The elements of a tensor in any memory and with any strides.
+Values values_of(core::TensorImpl& t);
+
+// JSON's number, or one of the strings "inf", "-inf", "nan".
+bool is_number(const json& j);
+double number(const json& j);
+
+class CaseFile {
+ public:
+  // `json_path` ends in .json; the tensors lie beside it. A file without tensors needs no .safetensors.
+  explicit CaseFile(const std::string& json_path);
+
+  const json& cases() const { return cases_; }
+  const std::string& path() const { return path_; }
+
+  static bool is_ref(const json& j) { return j.is_object() && j.contains("t"); }
+  const Stored& stored(const json& ref) const { return tensors_.at(ref.at("t").get<std::string>()); }
+  // A new tensor on `slot` (0: the host). A reference with strides gives exactly that view of a flat storage.
+  core::Impl tensor(const json& ref, int slot = 0, int index = 0) const;
+  // As tensor(), row-major and converted.
+  core::Impl tensor_as(const json& ref, ScalarType dtype, int slot = 0, int index = 0) const;
+  Values values(const json& ref) const;
+
+ private:
+  std::string path_;
+  json cases_;
+  StoredFile tensors_;
+};
+
+}  // namespace tenon::oracle
