@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Core's thread pool, and what else the host gives a plugin.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <string_view>
+
+#include "tenon/abi/host.h"
+
+namespace tenon::sdk {
+
+namespace detail {
+// Set before any kernel runs; one a plugin, never shared between libraries.
+__attribute__((visibility("hidden"))) inline const tn_host* g_host = nullptr;
+}  // namespace detail
+
+inline const tn_host& host() { return *detail::g_host; }
+
+inline void log(int32_t level, std::string_view text) { host().log(level, tn_str{text.data(), text.size()}); }
+
+// TENON_<name>, where the process may read it.
+inline std::optional<std::string_view> setting(std::string_view name) {
+  tn_str v{nullptr, 0};
+  if (host().get_setting(tn_str{name.data(), name.size()}, &v) != TN_OK || v.ptr == nullptr) return std::nullopt;
+  return std::string_view(v.ptr, v.len);
+}
+
+// body(begin, end) over [0, n) in blocks of at most `grain`. Blocks depend on n and grain alone, so that what is
+// computed a block does not depend on the number of threads. The first exception of a block is thrown again here.
+template <class F>
+void parallel_for(int64_t n, int64_t grain, F&& body) {
+  if (n <= 0) return;
+  if (n <= grain) {
+    body(int64_t{0}, n);
+    return;
+  }
+  struct Work {
+    F& body;
+    std::atomic<bool> failed{false};
+    std::exception_ptr error{};
+  } work{body};
+  host().parallel_for(
+      n, grain,
+      [](void* arg, int64_t begin, int64_t end) {
+        Work& w = *static_cast<Work*>(arg);
+        try {
+          w.body(begin, end);
+        } catch (...) {
+          if (!w.failed.exchange(true)) w.error = std::current_exception();
+        }
+      },
+      &work);
+  if (work.failed) std::rethrow_exception(work.error);
+}
+
+}  // namespace tenon::sdk
