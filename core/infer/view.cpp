@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Geometry of views. Offsets count elements from the start of the storage.
+#include <algorithm>
+
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+// Dimensions under construction.
+struct Shape {
+  int n = 0;
+  int64_t size[kMaxDims];
+  int64_t stride[kMaxDims];
+
+  void push(const Infer& c, int64_t s, int64_t st) {
+    if (n >= kMaxDims) fail<ValueError>(c, "a tensor has at most ", kMaxDims, " dimensions");
+    size[n] = s;
+    stride[n++] = st;
+  }
+  IntArrayRef sizes() const { return {size, static_cast<std::size_t>(n)}; }
+  IntArrayRef strides() const { return {stride, static_cast<std::size_t>(n)}; }
+};
+
+// The view of argument 0 whose first element is `offset` elements past that of the argument.
+void finish(Infer& c, const Shape& s, int64_t offset = 0) {
+  c.set_view(0, 0, s.sizes(), s.strides(), c.tensor(0).storage_offset() + offset);
+}
+
+void copy_dims(Infer& c, const TensorImpl& t, Shape& s) {
+  for (int d = 0; d < t.ndim(); ++d) s.push(c, t.size(d), t.stride(d));
+}
+
+// Fills in -1 and checks the element count.
+void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
+  int64_t known = 1;
+  int unknown = -1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    s.push(c, given[i], 0);
+    if (given[i] == -1) {
+      if (unknown >= 0) fail<ValueError>(c, "only one dimension of shape ", text(given), " can be -1");
+      unknown = static_cast<int>(i);
+    } else if (given[i] < 0) {
+      fail<ValueError>(c, "negative size ", given[i], " in shape ", text(given));
+    } else if (__builtin_mul_overflow(known, given[i], &known)) {
+      fail<ValueError>(c, "shape ", text(given), " has too many elements");
+    }
+  }
+  if (unknown >= 0) {
+    if (known == 0) fail<ValueError>(c, "-1 in shape ", text(given), " is ambiguous: the other sizes hold no element");
+    s.size[unknown] = numel / known;
+    known *= s.size[unknown];
+  }
+  if (known != numel) {
+    fail<ValueError>(c, "shape ", text(given), " is invalid for an input of ", numel, " elements");
+  }
+}
+
+// Strides of the new shape over the old memory: dimensions that lie in one run of memory may be cut and joined.
+bool view_strides(const TensorImpl& t, Shape& s) {
+  if (t.numel == 0) {
+    contiguous_strides(s.n, s.size, s.stride);
+    return true;
+  }
+  int v = s.n - 1;
+  int64_t run = 1;    // elements of the current run of old dimensions
+  int64_t base = t.ndim() ? t.stride(t.ndim() - 1) : 1;
+  int64_t taken = 1;  // of which the new dimensions have covered
+  for (int d = t.ndim() - 1; d >= 0; --d) {
+    run *= t.size(d);
+    bool ends = d == 0 || (t.size(d - 1) != 1 && t.stride(d - 1) != run * base);
+    if (!ends) continue;
+    while (v >= 0 && (taken < run || s.size[v] == 1)) {
+      s.stride[v] = taken * base;
+      taken *= s.size[v--];
+    }
+    if (taken != run) return false;
+    if (d > 0) base = t.stride(d - 1);
+    run = taken = 1;
+  }
+  for (; v >= 0; --v) {
+    if (s.size[v] != 1) return false;
+    s.stride[v] = base * taken;
+  }
+  return true;
+}
+
+int wrapped_index(Infer& c, int64_t given, int64_t size, int dim) {
+  if (given < -size || given >= size) {
+    fail<IndexError>(c, "index ", given, " is out of bounds for dimension ", dim, " of size ", size);
+  }
+  return static_cast<int>(given < 0);
+}
+
+}  // namespace
+
+TENON_INFER(view) {
+  const TensorImpl& t = c.tensor(0);
+  Shape s;
+  resolve_shape(c, c.ints(1), t.numel, s);
+  if (!view_strides(t, s)) {
+    fail<ValueError>(c, "view is incompatible with strides ", text(t.strides()), " of sizes ", text(t.sizes()),
+                     ": shape ", text(c.ints(1)), " would need a copy; use reshape or contiguous");
+  }
+  finish(c, s);
+}
+
+TENON_INFER(as_strided) {
+  const TensorImpl& t = c.tensor(0);
+  IntArrayRef size = c.ints(1), stride = c.ints(2);
+  if (size.size() != stride.size()) {
+    fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " differ in length");
+  }
+  int64_t offset = c.integer(3, t.storage_offset());
+  if (offset < 0) fail<ValueError>(c, "storage_offset is ", offset, " but must not be negative");
+  Shape s;
+  int64_t last = offset;
+  bool empty = false;
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    if (size[d] < 0 || stride[d] < 0) {
+      fail<ValueError>(c, "negative entry in size ", text(size), " or stride ", text(stride));
+    }
+    s.push(c, size[d], stride[d]);
+    empty |= size[d] == 0;
+    int64_t span;
+    if (size[d] > 0 && (__builtin_mul_overflow(size[d] - 1, stride[d], &span) ||
+                        __builtin_add_overflow(last, span, &last))) {
+      fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
+    }
+  }
+  int64_t held = static_cast<int64_t>(t.storage->bytes / t.itemsize());
+  if (!empty && last >= held) {
+    fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset, " need ", last + 1,
+                     " elements but the storage holds ", held);
+  }
+  c.set_view(0, 0, s.sizes(), s.strides(), offset);
+}
+
+TENON_INFER(expand) {
+  const TensorImpl& t = c.tensor(0);
+  IntArrayRef want = c.ints(1);
+  int lead = static_cast<int>(want.size()) - t.ndim();
+  if (lead < 0) {
+    fail<ValueError>(c, "cannot expand a tensor of ", t.ndim(), " dimensions to the shorter shape ", text(want));
+  }
+  Shape s;
+  for (int d = 0; d < static_cast<int>(want.size()); ++d) {
+    int64_t have = d < lead ? 1 : t.size(d - lead);
+    int64_t size = want[d] == -1 && d >= lead ? have : want[d];
+    if (size < 0 || (have != size && have != 1)) {
+      fail<ValueError>(c, "cannot expand size ", have, " to ", want[d], " at dimension ", d, " (", text(t.sizes()), " to ",
+                       text(want), ")");
+    }
+    bool keeps = d >= lead && have == size;
+    s.push(c, size, keeps ? t.stride(d - lead) : 0);
+  }
+  finish(c, s);
+}
+
+TENON_INFER(permute) {
+  const TensorImpl& t = c.tensor(0);
+  IntArrayRef dims = c.ints(1);
+  if (static_cast<int>(dims.size()) != t.ndim()) {
+    fail<ValueError>(c, "argument 'dims' ", text(dims), " must name all ", t.ndim(), " dimensions");
+  }
+  uint64_t seen = 0;
+  Shape s;
+  for (int64_t given : dims) {
+    int d = c.dim(given, t.ndim());
+    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(dims));
+    seen |= uint64_t{1} << d;
+    s.push(c, t.size(d), t.stride(d));
+  }
+  finish(c, s);
+}
+
+TENON_INFER(transpose) {
+  const TensorImpl& t = c.tensor(0);
+  int a = c.dim(c.integer(1), t.ndim()), b = c.dim(c.integer(2), t.ndim());
+  Shape s;
+  copy_dims(c, t, s);
+  if (t.ndim() > 0) {
+    std::swap(s.size[a], s.size[b]);
+    std::swap(s.stride[a], s.stride[b]);
+  }
+  finish(c, s);
+}
+
+TENON_INFER(t) {
+  const TensorImpl& t = c.tensor(0);
+  if (t.ndim() > 2) fail<ValueError>(c, "expected at most 2 dimensions but 'self' has ", t.ndim());
+  Shape s;
+  for (int d = t.ndim() - 1; d >= 0; --d) s.push(c, t.size(d), t.stride(d));
+  finish(c, s);
+}
+
+TENON_INFER(select) {
+  const TensorImpl& t = c.tensor(0);
+  if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  int d = c.dim(c.integer(1), t.ndim());
+  int64_t i = c.integer(2);
+  if (wrapped_index(c, i, t.size(d), d)) i += t.size(d);
+  Shape s;
+  for (int k = 0; k < t.ndim(); ++k) {
+    if (k != d) s.push(c, t.size(k), t.stride(k));
+  }
+  finish(c, s, i * t.stride(d));
+}
+
+TENON_INFER(slice) {
+  const TensorImpl& t = c.tensor(0);
+  if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  int d = c.dim(c.integer(1), t.ndim());
+  int64_t size = t.size(d), step = c.integer(4);
+  if (step <= 0) fail<ValueError>(c, "slice step must be positive, got ", step);
+  int64_t from = c.integer(2, 0), to = c.integer(3, size);
+  if (from < 0) from += size;
+  if (to < 0) to += size;
+  from = std::clamp<int64_t>(from, 0, size);
+  to = std::clamp<int64_t>(to, from, size);
+  Shape s;
+  copy_dims(c, t, s);
+  s.size[d] = (to - from) / step + ((to - from) % step != 0);
+  if (__builtin_mul_overflow(s.stride[d], step, &s.stride[d])) s.stride[d] = 0;  // then at most one element is left
+  finish(c, s, from * t.stride(d));
+}
+
+TENON_INFER(squeeze) {
+  const TensorImpl& t = c.tensor(0);
+  Shape s;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (t.size(d) != 1) s.push(c, t.size(d), t.stride(d));
+  }
+  finish(c, s);
+}
+
+TENON_INFER(squeeze_dim) {
+  const TensorImpl& t = c.tensor(0);
+  int gone = c.dim(c.integer(1), t.ndim());
+  Shape s;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (d != gone || t.size(d) != 1) s.push(c, t.size(d), t.stride(d));
+  }
+  finish(c, s);
+}
+
+TENON_INFER(squeeze_dims) {
+  const TensorImpl& t = c.tensor(0);
+  uint64_t gone = 0;
+  for (int64_t given : c.ints(1)) {
+    int d = c.dim(given, t.ndim());
+    if (gone >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(1)));
+    gone |= uint64_t{1} << d;
+  }
+  Shape s;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (!(gone >> d & 1) || t.size(d) != 1) s.push(c, t.size(d), t.stride(d));
+  }
+  finish(c, s);
+}
+
+TENON_INFER(unsqueeze) {
+  const TensorImpl& t = c.tensor(0);
+  int at = c.dim(c.integer(1), t.ndim() + 1);
+  Shape s;
+  for (int d = 0; d <= t.ndim(); ++d) {
+    if (d == at) s.push(c, 1, d < t.ndim() ? t.size(d) * t.stride(d) : 1);
+    if (d < t.ndim()) s.push(c, t.size(d), t.stride(d));
+  }
+  finish(c, s);
+}
+
+TENON_INFER(diagonal) {
+  const TensorImpl& t = c.tensor(0);
+  int64_t offset = c.integer(1);
+  int a = c.dim(c.integer(2), t.ndim()), b = c.dim(c.integer(3), t.ndim());
+  if (a == b) fail<ValueError>(c, "dim1 and dim2 are both dimension ", a);
+  Shape s;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (d != a && d != b) s.push(c, t.size(d), t.stride(d));
+  }
+  int64_t rows = t.size(a) + std::min<int64_t>(offset, 0), columns = t.size(b) - std::max<int64_t>(offset, 0);
+  int64_t length = std::max<int64_t>(0, std::min(rows, columns));
+  s.push(c, length, t.stride(a) + t.stride(b));
+  int64_t start = length == 0 ? 0 : offset >= 0 ? offset * t.stride(b) : -offset * t.stride(a);
+  finish(c, s, start);
+}
+
+TENON_INFER(unfold) {
+  const TensorImpl& t = c.tensor(0);
+  int at = c.dim(c.integer(1), t.ndim());
+  int64_t size = c.integer(2), step = c.integer(3);
+  int64_t have = t.ndim() ? t.size(at) : 1;
+  if (size < 0 || size > have) {
+    fail<ValueError>(c, "window size ", size, " does not fit dimension ", at, " of size ", have);
+  }
+  if (step <= 0) fail<ValueError>(c, "step must be positive, got ", step);
+  Shape s;
+  copy_dims(c, t, s);
+  int64_t stride = t.ndim() ? t.stride(at) : 1;
+  if (t.ndim()) {
+    s.size[at] = (have - size) / step + 1;
+    if (__builtin_mul_overflow(stride, step, &s.stride[at])) s.stride[at] = 0;
+  }
+  s.push(c, size, stride);
+  finish(c, s);
+}
+
+TENON_INFER(alias) {
+  Shape s;
+  copy_dims(c, c.tensor(0), s);
+  finish(c, s);
+}
+
+// Rows with the signature (grad, input_sizes, ...): zeros of input_sizes.
+TENON_INFER(input_sizes) { c.set(0, c.ints(1), c.tensor(0).dtype); }
+
+TENON_INFER(select_backward) {
+  IntArrayRef sizes = c.ints(1);
+  int d = c.dim(c.integer(2), static_cast<int>(sizes.size()));
+  if (sizes.empty()) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  wrapped_index(c, c.integer(3), sizes[d], d);
+  c.set(0, sizes, c.tensor(0).dtype);
+}
+
+TENON_INFER(slice_backward) {
+  IntArrayRef sizes = c.ints(1);
+  c.dim(c.integer(2), static_cast<int>(sizes.size()));
+  if (c.integer(5) <= 0) fail<ValueError>(c, "slice step must be positive, got ", c.integer(5));
+  c.set(0, sizes, c.tensor(0).dtype);
+}
+
+}  // namespace tenon::core
