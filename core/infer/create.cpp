@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes and dtypes of factories, fills and copies.
+#include <cmath>
+
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+// Reads dtype, layout, device, pin_memory from four arguments on; says where the result lives. Returns its dtype.
+ScalarType read_options(Infer& c, int at, ScalarType if_none) {
+  ScalarType dtype = c.dtype(at, if_none);
+  if (!c.none(at + 1) && c.integer(at + 1) != TN_STRIDED) {
+    fail<NotImplementedError>(c, "only the strided layout can be made here, got layout ", c.integer(at + 1));
+  }
+  if (!c.none(at + 2)) {
+    Device d = resolve(device_from_abi(c.in[at + 2].u.device));
+    c.slot = device_slot(d.type());
+    c.index = d.index();
+  }
+  c.checked = dtype;
+  return dtype;
+}
+
+void channels_last(Infer& c, int k, int ndim) {
+  OutMeta& o = c.out[k];
+  if (o.ndim != ndim) fail<ValueError>(c, "a channels-last memory format needs ", ndim, " dimensions, got ", o.ndim);
+  int64_t stride = 1;
+  auto next = [&](int d) {
+    o.strides[d] = stride;
+    stride *= o.sizes[d] > 0 ? o.sizes[d] : 1;
+  };
+  next(1);
+  for (int d = ndim - 1; d >= 2; --d) next(d);
+  next(0);
+  o.has_strides = true;
+}
+
+void apply_memory_format(Infer& c, int k, int64_t format) {
+  if (format == static_cast<int64_t>(MemoryFormat::ChannelsLast)) channels_last(c, k, 4);
+  if (format == static_cast<int64_t>(MemoryFormat::ChannelsLast3d)) channels_last(c, k, 5);
+}
+
+int64_t arange_length(Infer& c, Scalar start, Scalar end, Scalar step, ScalarType dtype) {
+  if (step.toDouble() == 0) fail<ValueError>(c, "step must not be zero");
+  double span = end.toDouble() - start.toDouble();
+  if (!std::isfinite(start.toDouble()) || !std::isfinite(end.toDouble())) {
+    fail<ValueError>(c, "start and end must be finite, got ", start.toDouble(), " and ", end.toDouble());
+  }
+  if ((step.toDouble() > 0) != (span >= 0) && span != 0) {
+    fail<ValueError>(c, "end ", end.toDouble(), " lies before start ", start.toDouble(), " in the direction of step ",
+                     step.toDouble());
+  }
+  if (dtype == kLong && !step.isFloatingPoint() && !start.isFloatingPoint() && !end.isFloatingPoint()) {
+    __int128 wide = static_cast<__int128>(end.toLong()) - start.toLong();
+    __int128 s = step.toLong();
+    __int128 n = (wide + s - (s > 0 ? 1 : -1)) / s;
+    if (n > INT64_MAX) fail<ValueError>(c, "the range has too many elements");
+    return static_cast<int64_t>(n);
+  }
+  double n = std::ceil(span / step.toDouble());
+  if (!(n >= 0 && n <= 0x1p62)) fail<ValueError>(c, "the range has too many elements");
+  return static_cast<int64_t>(n);
+}
+
+void check_broadcast_to(Infer& c, const TensorImpl& src, const TensorImpl& dst) {
+  int lead = dst.ndim() - src.ndim();
+  bool fits = lead >= 0;
+  for (int d = 0; fits && d < src.ndim(); ++d) fits = src.size(d) == 1 || src.size(d) == dst.size(d + lead);
+  if (!fits) {
+    fail<ValueError>(c, "argument 'src' of shape ", text(src.sizes()), " cannot be expanded to ", text(dst.sizes()));
+  }
+}
+
+}  // namespace
+
+TENON_INFER(empty) {
+  ScalarType dtype = read_options(c, 1, get_default_dtype());
+  c.set(0, c.ints(0), dtype);
+  apply_memory_format(c, 0, c.integer(5, 0));
+}
+
+TENON_INFER(empty_strided) {
+  ScalarType dtype = read_options(c, 2, get_default_dtype());
+  IntArrayRef size = c.ints(0), stride = c.ints(1);
+  if (size.size() != stride.size()) {
+    fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " differ in length");
+  }
+  c.set(0, size, dtype);
+  for (std::size_t d = 0; d < stride.size(); ++d) {
+    if (stride[d] < 0) fail<ValueError>(c, "negative entry in stride ", text(stride));
+    c.out[0].strides[d] = stride[d];
+  }
+  c.out[0].has_strides = true;
+}
+
+TENON_INFER(empty_like) {
+  const TensorImpl& t = c.tensor(0);
+  ScalarType dtype = read_options(c, 1, t.dtype);
+  auto format = static_cast<MemoryFormat>(c.integer(5, static_cast<int64_t>(MemoryFormat::Preserve)));
+  if (format == MemoryFormat::Preserve) c.set_like(0, t, dtype);
+  else c.set(0, t.sizes(), dtype);
+  apply_memory_format(c, 0, static_cast<int64_t>(format));
+}
+
+TENON_INFER(arange) {
+  Scalar start = c.scalar(0), end = c.scalar(1), step = c.scalar(2);
+  bool real = start.isFloatingPoint() || end.isFloatingPoint() || step.isFloatingPoint();
+  ScalarType dtype = read_options(c, 3, real ? get_default_dtype() : kLong);
+  c.set(0, arange_length(c, start, end, step, dtype), dtype);
+}
+
+TENON_INFER(linspace) {
+  ScalarType dtype = read_options(c, 3, get_default_dtype());
+  if (c.integer(2) < 0) fail<ValueError>(c, "steps is ", c.integer(2), " but must not be negative");
+  c.set(0, c.integer(2), dtype);
+}
+
+TENON_INFER(logspace) {
+  ScalarType dtype = read_options(c, 4, get_default_dtype());
+  if (c.integer(2) < 0) fail<ValueError>(c, "steps is ", c.integer(2), " but must not be negative");
+  c.set(0, c.integer(2), dtype);
+}
+
+TENON_INFER(eye) {
+  ScalarType dtype = read_options(c, 2, get_default_dtype());
+  if (c.integer(0) < 0 || c.integer(1) < 0) {
+    fail<ValueError>(c, "sizes ", c.integer(0), " and ", c.integer(1), " must not be negative");
+  }
+  int64_t sizes[2] = {c.integer(0), c.integer(1)};
+  c.set(0, sizes, dtype);
+}
+
+// One input, one output of the same shape and dtype.
+TENON_INFER(like_self) { c.set_like(0, c.tensor(0), c.tensor(0).dtype); }
+
+TENON_INFER(tril) {
+  const TensorImpl& t = c.tensor(0);
+  if (t.ndim() < 2) fail<ValueError>(c, "expected at least 2 dimensions, got ", t.ndim());
+  c.set(0, t.sizes(), t.dtype);
+}
+TENON_INFER(triu) { infer_tril(c); }
+
+TENON_INFER(copy) {
+  const TensorImpl& self = c.tensor(0);
+  check_broadcast_to(c, c.tensor(1), self);
+  c.set_like(0, self, self.dtype);
+  c.expand(1);
+}
+
+TENON_INFER(fill) { c.set_like(0, c.tensor(0), c.tensor(0).dtype); }
+
+TENON_INFER(fill_tensor) {
+  if (c.tensor(1).ndim() != 0) {
+    fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(1).ndim());
+  }
+  c.set_like(0, c.tensor(0), c.tensor(0).dtype);
+}
+
+TENON_INFER(flip) {
+  const TensorImpl& t = c.tensor(0);
+  uint64_t seen = 0;
+  for (int64_t given : c.ints(1)) {
+    int d = c.dim(given, t.ndim());
+    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(1)));
+    seen |= uint64_t{1} << d;
+  }
+  c.set(0, t.sizes(), t.dtype);
+}
+
+TENON_INFER(constant_pad_nd) {
+  const TensorImpl& t = c.tensor(0);
+  IntArrayRef pad = c.ints(1);
+  int n = static_cast<int>(pad.size()) / 2;
+  if (pad.size() % 2 || n > t.ndim()) {
+    fail<ValueError>(c, "argument 'pad' ", text(pad), " must have an even length of at most ", 2 * t.ndim());
+  }
+  int64_t sizes[kMaxDims];
+  for (int d = 0; d < t.ndim(); ++d) {
+    int k = t.ndim() - 1 - d;  // pairs run from the last dimension inwards
+    sizes[d] = t.size(d) + (k < n ? pad[2 * k] + pad[2 * k + 1] : 0);
+    if (sizes[d] < 0) {
+      fail<ValueError>(c, "pad ", text(pad), " makes dimension ", d, " of size ", t.size(d), " negative");
+    }
+  }
+  c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, t.dtype);
+}
+
+}  // namespace tenon::core
