@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "file_check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "elf_check.h"
+#include "sha256.h"
+#include "tenon/abi/plugin.h"
+#include "tenon/core/error.h"
+
+namespace tenon::plugins {
+namespace {
+
+namespace fs = std::filesystem;
+
+FileId id_of(const struct stat& s) {
+  return {s.st_dev, s.st_ino, static_cast<uint64_t>(s.st_size), s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+}
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
+  throw BackendError(core::join(path.string(), ": ", why));
+}
+
+// A group with its only member's number is that user's private group: Debian's and Fedora's convention.
+bool others_may_write(const struct stat& s) {
+  return (s.st_mode & S_IWOTH) || ((s.st_mode & S_IWGRP) && s.st_gid != s.st_uid);
+}
+
+void check_owner(const fs::path& path, const struct stat& s, const char* kind) {
+  if (s.st_uid != 0 && s.st_uid != geteuid()) {
+    refuse(path, core::join("the ", kind, " belongs to another user (uid ", static_cast<long long>(s.st_uid), ")"));
+  }
+  if (others_may_write(s)) {
+    refuse(path, core::join("the ", kind, " may be written by others than its owner; chmod go-w makes it usable"));
+  }
+}
+
+void check_folder(const fs::path& folder) {
+  Descriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat s;
+  if (fd.get() < 0 || fstat(fd.get(), &s) != 0)
+    refuse(folder, core::join("the folder cannot be read: ", strerror(errno)));
+  check_owner(folder, s, "folder");
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& o) noexcept {
+  std::swap(fd_, o.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+FileId identity_of(const fs::path& path) {
+  struct stat s;
+  return stat(path.c_str(), &s) == 0 ? id_of(s) : FileId{};
+}
+
+CheckedFile check_file(const fs::path& path, const std::string& sha256) {
+  std::error_code ec;
+  CheckedFile out;
+  out.path = fs::canonical(path, ec);
+  if (ec) refuse(path, ec == std::errc::no_such_file_or_directory ? "no such file" : ec.message());
+  check_folder(out.path.parent_path());
+  // O_NONBLOCK: a FIFO must not make us wait. O_NOFOLLOW: links were resolved above; a new one is an attack.
+  out.fd = Descriptor(open(out.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat s;
+  if (out.fd.get() < 0 || fstat(out.fd.get(), &s) != 0)
+    refuse(out.path, core::join("cannot be read: ", strerror(errno)));
+  if (S_ISDIR(s.st_mode)) refuse(out.path, "a directory, not a library");
+  if (!S_ISREG(s.st_mode)) refuse(out.path, "not a regular file");
+  check_owner(out.path, s, "file");
+  out.id = id_of(s);
+  std::string fault = elf_fault(out.fd.get(), out.id.bytes, TN_PLUGIN_ENTRY);
+  if (!fault.empty()) refuse(out.path, fault);
+  if (!sha256.empty() && sha256_of_file(out.fd.get()) != sha256) refuse(out.path, "its SHA-256 is not the manifest's");
+  return out;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Which file is loaded is the whole of the loader's security: once open, a plugin has the program's rights. So a file
+// is checked through one descriptor, in a folder that only its owner may write, and compared again after dlopen.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace tenon::plugins {
+
+struct FileId {
+  uint64_t device = 0, inode = 0, bytes = 0;
+  int64_t seconds = 0, nanoseconds = 0;  // of the last modification
+  bool operator==(const FileId&) const = default;
+};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& o) noexcept : fd_(o.fd_) { o.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& o) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct CheckedFile {
+  std::filesystem::path path;  // canonical
+  Descriptor fd;
+  FileId id;
+};
+
+// BackendError says why the file must not be opened. `sha256` may be empty.
+CheckedFile check_file(const std::filesystem::path& path, const std::string& sha256);
+// The identity of what the path names now; all zero if nothing.
+FileId identity_of(const std::filesystem::path& path);
+
+}  // namespace tenon::plugins

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The negotiation between core and an open library (abi/RULES.md, rules 2 to 6).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "library.h"
+#include "tenon/core/backend.h"
+
+namespace tenon::plugins {
+
+struct Handshake {
+  // Core's copy of the descriptor, zero-filled to core's size; leaked with the library.
+  const tn_plugin* plugin = nullptr;
+  core::BackendImpl* backend = nullptr;  // null: nothing to serve here, see why_no_device
+  core::RegisterReport report;
+  std::string why_no_device;
+};
+
+struct Expected {
+  std::string name, device;        // what the manifest promised; empty where there is none
+  std::vector<std::string> taken;  // names of open plugins
+};
+
+// All or nothing: entry, versions, table, init, publication of the kernels. BackendError names the first fault; then
+// init, if it ran, was followed by shutdown, and nothing of the plugin is published.
+Handshake shake_hands(const Library& library, const Expected& expected);
+// Unpublishes (ValueError while something of it is alive), shuts the plugin down and drops the copy.
+void part(Handshake& h);
+
+inline std::string text(tn_str s) { return s.ptr ? std::string(s.ptr, s.len) : std::string(); }
+
+}  // namespace tenon::plugins

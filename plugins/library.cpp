@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "library.h"
+
+#define BOOST_DLL_USE_STD_FS
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <boost/dll/shared_library.hpp>
+
+#include "tenon/core/error.h"
+
+namespace tenon::plugins {
+
+struct Library::Handle {
+  boost::dll::shared_library lib;
+};
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace dll = boost::dll;
+
+// Boost's error code is the same for nearly every failure; the linker's own text names the missing thing.
+dll::shared_library open_absolute(const fs::path& path) {
+  dll::shared_library lib;
+  std::error_code ec;
+  lib.load(path, ec, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+  if (ec || !lib.is_loaded()) {
+    const char* text = dlerror();
+    throw BackendError(text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()));
+  }
+  return lib;
+}
+
+Descriptor sealed_copy(const CheckedFile& file) {
+  Descriptor copy(memfd_create(file.path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  off_t from = 0;
+  while (copy.get() >= 0 && static_cast<uint64_t>(from) < file.id.bytes) {
+    ssize_t n = sendfile(copy.get(), file.fd.get(), &from, file.id.bytes - static_cast<uint64_t>(from));
+    if (n <= 0) break;
+  }
+  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  if (copy.get() < 0 || static_cast<uint64_t>(from) != file.id.bytes || fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
+    throw BackendError(core::join(file.path.string(), ": an isolated copy in memory could not be made"));
+  }
+  return copy;
+}
+
+}  // namespace
+
+Library* Library::open(CheckedFile file, bool isolated) {
+  std::unique_ptr<Handle> handle(new Handle);
+  Descriptor memory;
+  if (isolated) {
+    memory = sealed_copy(file);
+    handle->lib = open_absolute(core::join("/proc/self/fd/", memory.get()));
+  } else {
+    handle->lib = open_absolute(file.path);
+  }
+  // Its constructors have run by now; what is left to do is to call nothing of it and to say so.
+  if (identity_of(file.path) != file.id) {
+    throw BackendError(core::join(file.path.string(), ": the file was replaced while it was opened"));
+  }
+  Library* out = new Library;
+  out->handle_ = handle.release();
+  out->path_ = std::move(file.path);
+  out->id_ = file.id;
+  out->memory_ = std::move(memory);
+  return out;
+}
+
+void* Library::symbol(const char* name) const { return dlsym(handle_->lib.native(), name); }
+
+bool Library::close(Library* lib) {
+  fs::path mapped = lib->memory_.get() >= 0 ? fs::path(core::join("/proc/self/fd/", lib->memory_.get())) : lib->path_;
+  delete lib->handle_;
+  void* still = dlopen(mapped.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+  if (still) dlclose(still);
+  delete lib;
+  return still == nullptr;
+}
+
+}  // namespace tenon::plugins

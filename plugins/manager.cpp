@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "manager.h"
+
+#include <algorithm>
+
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::plugins {
+namespace {
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+fs::path canonical_or_same(const fs::path& p) {
+  std::error_code ec;
+  fs::path out = fs::canonical(p, ec);
+  return ec ? p : out;
+}
+
+// "libtenon_cpu.so" -> "cpu"
+std::string name_of_file(const fs::path& file) {
+  std::string stem = file.stem().string();
+  return stem.rfind("libtenon_", 0) == 0 ? stem.substr(9) : stem;
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view x) {
+  return std::find(list.begin(), list.end(), x) != list.end();
+}
+
+Info info_of(const Manifest& m) {
+  Info out;
+  out.name = m.name;
+  out.device = m.device;
+  for (const std::string& l : m.layouts) {
+    if (l != "strided") out.layouts.push_back(l);
+  }
+  out.library = canonical_or_same(m.library).string();
+  out.manifest = m.file.string();
+  out.priority = m.priority;
+  return out;
+}
+
+}  // namespace
+
+Manager& Manager::get() {
+  static Manager* m = new Manager;
+  return *m;
+}
+
+void Manager::scan() {
+  Lock lock(mutex_);
+  if (scanned_) return;
+  scanned_ = true;
+  path_ = search_path();
+  for (const std::string& text : path_.ignored)
+    core::log(TN_LOG_WARNING, text);
+  for (const fs::path& folder : path_.folders)
+    scan_folder(folder);
+}
+
+void Manager::scan_folder(const fs::path& folder) {
+  FolderContents found = read_folder(folder);
+  for (const fs::path& file : found.manifests)
+    add_manifest(file);
+  for (const fs::path& file : found.libraries)
+    add_bare_library(file);
+}
+
+void Manager::add_manifest(const fs::path& file) {
+  try {
+    Manifest m = read_manifest(file);
+    Info info = info_of(m);
+    if (find_library(info.library)) return;  // the same file through another folder, or loaded already
+    if (std::string why = filtered_out(m.name); !why.empty()) {
+      info.state = State::Disabled;
+      info.reason = why;
+    } else if (Entry* other = find_name(m.name)) {
+      info.state = State::Refused;
+      info.reason = core::join("another plugin named '", m.name, "' was found first: ", other->info.library);
+    } else if (why = unsuitable(m); !why.empty()) {
+      info.state = State::Refused;
+      info.reason = why;
+    }
+    add(std::move(info), std::move(m));
+  } catch (const std::exception& e) {
+    Info info;
+    info.name = name_of_file(file);
+    info.manifest = file.string();
+    info.library = canonical_or_same(fs::path(file).replace_extension(".so")).string();
+    info.state = State::Refused;
+    info.reason = e.what();
+    add(std::move(info), {});
+  }
+}
+
+void Manager::add_bare_library(const fs::path& file) {
+  Info info;
+  info.name = name_of_file(file);
+  info.library = canonical_or_same(file).string();
+  if (find_library(info.library)) return;
+  info.state = State::Refused;
+  info.reason = "no manifest: only an explicit load opens it";
+  add(std::move(info), {});
+}
+
+// By the name of a plugin that may serve, or serves already.
+Manager::Entry* Manager::find_name(std::string_view name) {
+  for (auto& e : entries_) {
+    if (e->info.name == name && (e->info.state == State::Found || e->info.state == State::Opened)) return e.get();
+  }
+  return nullptr;
+}
+
+Manager::Entry* Manager::find_library(const fs::path& canonical) {
+  for (auto& e : entries_) {
+    if (!e->info.library.empty() && e->info.library == canonical) return e.get();
+  }
+  return nullptr;
+}
+
+Manager::Entry& Manager::add(Info info, Manifest manifest) {
+  entries_.push_back(std::make_unique<Entry>());
+  entries_.back()->info = std::move(info);
+  entries_.back()->manifest = std::move(manifest);
+  return *entries_.back();
+}
+
+template <class Wanted>
+void Manager::open_where(Wanted wanted) {
+  Lock lock(mutex_);
+  scan();
+  std::vector<Entry*> order;
+  for (auto& e : entries_) {
+    if (e->info.state == State::Found && !e->opening && wanted(e->info)) order.push_back(e.get());
+  }
+  std::stable_sort(order.begin(), order.end(), [](Entry* a, Entry* b) { return a->info.priority > b->info.priority; });
+  for (Entry* e : order)
+    open(*e);
+}
+
+void Manager::open_for_device(std::string_view device) {
+  // One that has layouts of its own waits for the first of them.
+  open_where([&](const Info& i) { return i.device == device && i.layouts.empty(); });
+}
+
+void Manager::open_for_layout(std::string_view layout) {
+  open_where([&](const Info& i) { return contains(i.layouts, layout); });
+}
+
+void Manager::open_all() {
+  open_where([](const Info&) { return true; });
+}
+
+std::string Manager::why_absent(std::string_view device) {
+  Lock lock(mutex_);
+  scan();
+  std::string where, reasons;
+  for (const fs::path& f : path_.folders)
+    where += (where.empty() ? "" : ", ") + f.string();
+  for (const std::string& text : path_.ignored)
+    reasons += (reasons.empty() ? "" : "; ") + text;
+  bool found = false;
+  for (auto& e : entries_) {
+    const Info& i = e->info;
+    if ((i.device != device && i.name != device) || i.reason.empty()) continue;
+    reasons += core::join(reasons.empty() ? "" : "; ", to_string(i.state), " ", i.name, ": ", i.reason);
+    found = true;
+  }
+  if (!found) {
+    reasons += core::join(reasons.empty() ? "" : "; ", "found no manifest. Put libtenon_", device, ".so and libtenon_",
+                          device, ".json into one of them, or name their folder in TENON_ADD_PLUGIN_PATH");
+  }
+  return core::join("looked for libtenon_", device, ".so in ", where.empty() ? "no folder" : where, "; ", reasons);
+}
+
+std::vector<Info> Manager::list() {
+  Lock lock(mutex_);
+  scan();
+  std::vector<Info> out;
+  for (auto& e : entries_)
+    out.push_back(e->info);
+  return out;
+}
+
+std::vector<std::string> Manager::folders() {
+  Lock lock(mutex_);
+  scan();
+  std::vector<std::string> out;
+  for (const fs::path& f : path_.folders)
+    out.push_back(f.string());
+  return out;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What is known of every plugin of this process, and when each is opened.
+//
+// One recursive mutex guards everything: opening a library runs its init, which may ask core for another device and so
+// come back here on the same thread. An entry that is being opened is then passed over.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handshake.h"
+#include "manifest.h"
+#include "search.h"
+#include "tenon/core/backend.h"
+#include "tenon/plugins/plugins.h"
+
+namespace tenon::plugins {
+
+class Manager final : public core::BackendSource {
+ public:
+  static Manager& get();  // never destroyed
+
+  void scan() override;
+  void open_for_device(std::string_view device) override;
+  void open_for_layout(std::string_view layout) override;
+  std::string why_absent(std::string_view device) override;
+
+  std::vector<Info> list();
+  std::vector<std::string> folders();
+  Info load(const std::filesystem::path& path);
+  void open_all();
+  void unload(std::string_view name);
+
+ private:
+  struct Entry {
+    Info info;
+    Manifest manifest;
+    bool opening = false;
+    FileId id;
+    Library* library = nullptr;  // of a refused one too: its init may have left threads in the code
+    Handshake handshake;
+  };
+  using Entries = std::vector<std::unique_ptr<Entry>>;
+
+  void scan_folder(const std::filesystem::path& folder);
+  void add_manifest(const std::filesystem::path& file);
+  void add_bare_library(const std::filesystem::path& file);
+  Entry* find_name(std::string_view name);
+  Entry* find_library(const std::filesystem::path& canonical);
+  Entry& add(Info info, Manifest manifest);
+  void open(Entry& e) noexcept;  // a fault goes to e.info
+  void open_or_throw(Entry& e);
+  void warn_of_copies(const Entry& e);
+  template <class Wanted>
+  void open_where(Wanted wanted);
+
+  std::recursive_mutex mutex_;
+  bool scanned_ = false;
+  SearchPath path_;
+  Entries entries_;
+};
+
+}  // namespace tenon::plugins

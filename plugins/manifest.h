@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// libtenon_NAME.json: what is known of a plugin before its library is opened.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tenon::plugins {
+
+struct Manifest {
+  std::filesystem::path file;
+  std::filesystem::path library;  // absolute; relative entries are taken from the manifest's folder
+  std::string name;
+  std::string device;
+  std::vector<std::string> layouts;
+  int abi_major = 0;
+  int abi_min_minor = 0;
+  std::string arch;
+  std::vector<std::string> cpu_features;           // as in /proc/cpuinfo
+  std::map<std::string, std::string> third_party;  // soname -> version
+  std::string sha256;                              // of the library, lower-case hex; empty: not checked
+  int priority = 0;
+  bool isolated = false;
+};
+
+// BackendError names the file and the field at fault. Unknown fields are skipped.
+Manifest read_manifest(const std::filesystem::path& file);
+// Whether this core and this machine can run it; the reason if not, else empty. Opens nothing.
+std::string unsuitable(const Manifest& m);
+
+}  // namespace tenon::plugins

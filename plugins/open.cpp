@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Opening and closing: the part of Manager that touches libraries.
+#include <algorithm>
+
+#include "manager.h"
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::plugins {
+namespace {
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+void fill_from_descriptor(Info& info, const Handshake& h) {
+  info.name = text(h.plugin->name);
+  info.device = text(h.plugin->device);
+  info.version = text(h.plugin->version);
+  info.vendor = text(h.plugin->vendor);
+  info.kernels = h.report.kernels;
+  info.quarantined = h.report.quarantined;
+  info.state = h.backend ? State::Opened : State::NoDevice;
+  info.reason = h.why_no_device;
+  if (h.backend && h.plugin->describe) info.description = text(h.plugin->describe());
+}
+
+}  // namespace
+
+void Manager::open(Entry& e) noexcept {
+  try {
+    open_or_throw(e);
+  } catch (const std::exception& x) {
+    e.info.state = State::Refused;
+    e.info.reason = x.what();
+  } catch (...) {
+    e.info.state = State::Refused;
+    e.info.reason = core::join(e.info.library, ": it threw something that is no exception");
+  }
+  if (e.info.state == State::Refused) {
+    core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, " refused: ", e.info.reason));
+  }
+}
+
+void Manager::open_or_throw(Entry& e) {
+  struct Mark {
+    bool& flag;
+    explicit Mark(bool& f) : flag(f) { flag = true; }
+    ~Mark() { flag = false; }
+  } mark(e.opening);
+  CheckedFile file = check_file(e.info.library, e.manifest.sha256);
+  for (auto& other : entries_) {
+    if (other.get() != &e && other->library && other->id == file.id) {
+      throw BackendError(core::join(e.info.library, ": the same file is known as plugin ", other->info.name));
+    }
+  }
+  Expected expected{e.manifest.name, e.manifest.device, {}};
+  for (auto& other : entries_) {
+    if (other->info.state == State::Opened) expected.taken.push_back(other->info.name);
+  }
+  e.id = file.id;
+  e.library = Library::open(std::move(file), e.manifest.isolated);
+  e.handshake = shake_hands(*e.library, expected);
+  fill_from_descriptor(e.info, e.handshake);
+  for (const std::string& line : e.info.quarantined) {
+    core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, ": left out ", line));
+  }
+  warn_of_copies(e);
+}
+
+// Two copies of one third-party library in a process are the usual cause of faults that nobody can explain.
+void Manager::warn_of_copies(const Entry& e) {
+  for (auto& other : entries_) {
+    if (other.get() == &e || other->info.state != State::Opened) continue;
+    for (const auto& [soname, version] : e.manifest.third_party) {
+      auto it = other->manifest.third_party.find(soname);
+      if (it == other->manifest.third_party.end() || it->second == version) continue;
+      core::log(TN_LOG_WARNING, core::join("plugins ", e.info.name, " and ", other->info.name, " were built against ",
+                                           soname, " ", version, " and ", it->second));
+    }
+  }
+}
+
+Info Manager::load(const fs::path& given) {
+  Lock lock(mutex_);
+  scan();
+  std::error_code ec;
+  fs::path path = fs::canonical(given, ec);
+  if (ec) throw BackendError(core::join("plugin ", given.string(), ": ", ec.message()));
+  Manifest manifest;
+  bool has_manifest = path.extension() == ".json";
+  if (has_manifest) {
+    manifest = read_manifest(path);
+    if (std::string why = unsuitable(manifest); !why.empty()) throw BackendError(core::join(path.string(), ": ", why));
+    path = fs::weakly_canonical(manifest.library, ec);
+  }
+  Entry* e = find_library(path);
+  if (e && e->info.state == State::Opened) return e->info;
+  if (e && e->opening) throw BackendError(core::join(path.string(), ": it is being opened by this thread"));
+  if (!e) {
+    Info info;
+    info.name = has_manifest ? manifest.name : path.stem().string();
+    info.library = path.string();
+    e = &add(std::move(info), {});
+  }
+  if (has_manifest) {
+    e->info.manifest = manifest.file.string();
+    e->info.layouts = manifest.layouts;
+    e->info.priority = manifest.priority;
+    e->manifest = std::move(manifest);
+  }
+  open(*e);
+  if (e->info.state == State::Refused) throw BackendError(e->info.reason);
+  return e->info;
+}
+
+void Manager::unload(std::string_view name) {
+  Lock lock(mutex_);
+  auto it = std::find_if(entries_.begin(), entries_.end(),
+                         [&](auto& e) { return e->info.name == name && (e->info.state == State::Opened); });
+  TENON_CHECK(it != entries_.end(), ValueError, "unload: no open plugin is named '", name, "'");
+  Entry& e = **it;
+  TENON_CHECK(e.handshake.plugin->flags & TN_PLUGIN_UNLOADABLE, ValueError, "unload: plugin ", name,
+              " does not say that it can be unloaded (TN_PLUGIN_UNLOADABLE)");
+  part(e.handshake);
+  e.info.state = State::Closed;
+  e.info.reason =
+      Library::close(e.library) ? "unloaded" : "unloaded; its code stays mapped (a thread or another library holds it)";
+  e.library = nullptr;
+}
+
+}  // namespace tenon::plugins

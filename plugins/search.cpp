@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "search.h"
+
+#include <dlfcn.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::plugins {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+void add(SearchPath& out, const fs::path& folder) {
+  fs::path normal = folder.lexically_normal();
+  if (!normal.has_filename()) normal = normal.parent_path();
+  if (std::find(out.folders.begin(), out.folders.end(), normal) == out.folders.end()) out.folders.push_back(normal);
+}
+
+void add_list(SearchPath& out, const std::string& text, const char* variable) {
+  for (const std::string& item : split(text, ':')) {
+    if (fs::path(item).is_absolute()) {
+      add(out, item);
+    } else {
+      out.ignored.push_back(core::join("'", item, "' of ", variable, " is not an absolute path"));
+    }
+  }
+}
+
+fs::path core_folder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void*>(&search_path), &info) || !info.dli_fname) return {};
+  std::error_code ec;
+  fs::path file = fs::canonical(info.dli_fname, ec);
+  return ec ? fs::path() : file.parent_path();
+}
+
+bool matches_any(const std::string& name, const std::string& globs) {
+  for (const std::string& glob : split(globs, ',')) {
+    if (fnmatch(glob.c_str(), name.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+SearchPath search_path() {
+  SearchPath out;
+  std::string exclusive = core::setting("PLUGIN_PATH");
+  if (!exclusive.empty()) {
+    add_list(out, exclusive, "TENON_PLUGIN_PATH");
+    return out;
+  }
+  add_list(out, core::setting("ADD_PLUGIN_PATH"), "TENON_ADD_PLUGIN_PATH");
+  if (fs::path beside = core_folder(); !beside.empty()) {
+    add(out, beside);
+    add(out, beside / "tenon");
+    add(out, beside / "tenon-plugins");
+  }
+  const char* home = secure_getenv("HOME");
+  if (home && fs::path(home).is_absolute()) add(out, fs::path(home) / ".local/lib/tenon");
+  return out;
+}
+
+FolderContents read_folder(const fs::path& folder) {
+  FolderContents out;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const fs::path& p = it->path();
+    std::string name = p.filename().string();
+    if (name.rfind("libtenon_", 0) != 0 || name.rfind("libtenon_core.", 0) == 0) continue;
+    if (p.extension() == ".json") out.manifests.push_back(p);
+    if (p.extension() == ".so") out.libraries.push_back(p);
+  }
+  std::sort(out.manifests.begin(), out.manifests.end());
+  std::sort(out.libraries.begin(), out.libraries.end());
+  return out;
+}
+
+std::string filtered_out(const std::string& name) {
+  std::string select = core::setting("PLUGINS_SELECT");
+  if (!select.empty() && !matches_any(name, select)) {
+    return core::join("not selected by TENON_PLUGINS_SELECT=", select);
+  }
+  std::string disable = core::setting("PLUGINS_DISABLE");
+  if (matches_any(name, disable)) return core::join("disabled by TENON_PLUGINS_DISABLE=", disable);
+  return {};
+}
+
+}  // namespace tenon::plugins

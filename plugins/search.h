@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Where plugins are looked for, and which of them the user wants.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::plugins {
+
+namespace fs = std::filesystem;
+
+struct SearchPath {
+  std::vector<fs::path> folders;     // absolute, in order; they need not exist
+  std::vector<std::string> ignored;  // "'./lib' of TENON_PLUGIN_PATH is not an absolute path"
+};
+
+// TENON_PLUGIN_PATH alone; or TENON_ADD_PLUGIN_PATH, the folder of the core library (and tenon/ and tenon-plugins/ in
+// it), ~/.local/lib/tenon. Never the current directory. Under raised privileges the environment is not read.
+SearchPath search_path();
+
+// libtenon_*.json and libtenon_*.so of one folder, sorted by name; the core library is left out. Empty when the
+// folder cannot be read.
+struct FolderContents {
+  std::vector<fs::path> manifests, libraries;
+};
+FolderContents read_folder(const fs::path& folder);
+
+// Empty if the filters let the plugin through, else the reason: TENON_PLUGINS_SELECT and TENON_PLUGINS_DISABLE, lists
+// of globs with commas between.
+std::string filtered_out(const std::string& name);
+
+}  // namespace tenon::plugins
