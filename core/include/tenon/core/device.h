@@ -51,6 +51,7 @@ enum class MemoryFormat : int8_t { Contiguous = 0, Preserve = 1, ChannelsLast = 
 namespace core {
 
 inline constexpr int kMaxDevices = 16;  // device types known to one process
+inline constexpr int kMaxOrdinals = 16;  // devices of one type
 inline constexpr int kMaxLayouts = 8;
 
 // A device type as core sees it. `api` is null until its plugin is open; the host's is core's own.
@@ -77,14 +78,30 @@ TENON_API void attach_device(int slot, const tn_device_api* api);
 TENON_API void detach_device(int slot) noexcept;
 // Opens the plugins that serve the device if that has not been tried; true if the device has memory now.
 TENON_API bool ensure_device(int slot);
-// With the index filled in: the current one of this thread where it was -1.
+// The slot of a type, its plugin opened. BackendError says where a plugin was looked for (T-22).
+TENON_API int usable_slot(DeviceType type);
+// With the index filled in: the current one of this thread where it was -1, 0 for the host. Throws as usable_slot
+// does, and ValueError (TS10) for an ordinal that the device does not have.
 TENON_API Device resolve(Device d);
+// The host has index 0 across the ABI and -1 in a Device, so that a tensor's device equals Device("cpu").
 TENON_API tn_device abi_device(Device d);
 TENON_API Device device_from_abi(tn_device d);
+// "cpu, cuda": the types that have memory now, for messages.
+TENON_API std::string loaded_devices();
+// Throws for a status of a device call, with the plugin's own words: "cuda:0: copy failed: ...".
+TENON_API TENON_COLD void device_failed(int slot, int index, std::string_view what, tn_status status);
+inline void check_device(int slot, int index, std::string_view what, tn_status status) {
+  if (TENON_UNLIKELY(status != TN_OK)) device_failed(slot, index, what, status);
+}
 
 TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
+// Idempotent by name; a null `ext` only reserves. ValueError when another plugin has registered the name.
 TENON_API int register_layout(std::string_view name, const void* ext);
+TENON_API void unregister_layout(int slot) noexcept;
 TENON_API std::string_view layout_name(int slot);
+TENON_API const void* layout_ext(int slot) noexcept;  // null until its plugin is open
+inline uint32_t abi_layout(int slot) { return slot == 0 ? TN_STRIDED : TN_LAYOUT_FOREIGN + slot - 1; }
+inline int layout_slot_from_abi(uint32_t id) { return id == TN_STRIDED ? 0 : static_cast<int>(id) - TN_LAYOUT_FOREIGN + 1; }
 
 // The stream of this thread for a device; null: the device's default.
 TENON_API tn_stream* current_stream(int slot, int index) noexcept;
@@ -93,6 +110,10 @@ TENON_API int current_index(int slot) noexcept;
 TENON_API void set_current_index(int slot, int index);
 // Waits for all work of the device and raises what its error word holds.
 TENON_API void synchronize(int slot, int index);
+// What kernels of a device report into: pinned where the device can pin. Null for the host.
+TENON_API tn_error_word* device_error_word(int slot, int index);
+// The host's own memory, copies and properties.
+TENON_API const tn_device_api& host_device_api() noexcept;
 
 }  // namespace core
 }  // namespace tenon

@@ -31,7 +31,7 @@ struct DtypeInfo {
   std::string name;
   tn_dtype abi;
   DtypeClass cls;
-  uint8_t rank;  // within the class; the wider wins a promotion
+  uint8_t rank;  // within the class: the width in bits, or a place among those; the higher wins a promotion
   bool is_signed;
   uint32_t size;  // bytes
 };
@@ -43,10 +43,13 @@ TENON_API const DtypeInfo& dtype_info(ScalarType t);
 TENON_API bool dtype_known(ScalarType t) noexcept;
 TENON_API ScalarType dtype_from_name(std::string_view name);  // TypeError if unknown
 TENON_API ScalarType dtype_from_abi(tn_dtype t);
+// The next id of its class from 64 on; `info.abi` is filled in. The same name and size again gives the same id.
+// ValueError when the name has another size or class, or the class is full.
 TENON_API ScalarType register_dtype(DtypeInfo info);
 
-extern TENON_API const uint8_t g_item_size[kMaxDtypes];  // zero for an unknown id
-extern TENON_API const tn_dtype g_abi_dtype[kMaxDtypes];
+// Written once an id, at registration.
+extern TENON_API uint8_t g_item_size[kMaxDtypes];  // zero for an unknown id
+extern TENON_API tn_dtype g_abi_dtype[kMaxDtypes];
 
 inline uint32_t item_size(ScalarType t) { return g_item_size[static_cast<uint8_t>(t) & 127]; }
 inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t>(t) & 127]; }
@@ -60,8 +63,10 @@ struct DtypeMask {
   }
 };
 
-// "all", "number", "floating", "integral", "bool", names, joined by commas. Foreign dtypes join by class, later too.
-TENON_API DtypeMask parse_dtype_mask(std::string_view text);
+// "all", "number", "floating", "integral", "bool", names, joined by commas. With `foreign`, the dtypes of plugins join
+// by class, later ones too (their ids are kept apart by class): right for a row, wrong for a kernel, which can only
+// read what it knows or names.
+TENON_API DtypeMask parse_dtype_mask(std::string_view text, bool foreign = true);
 
 }  // namespace core
 

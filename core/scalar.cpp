@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/scalar.h"
+
+#include <cmath>
+
+#include "tenon/core/error.h"
+
+namespace tenon {
+
+Scalar Scalar::from_abi(const tn_value& v) {
+  Scalar s;
+  s.tag_ = v.tag;
+  switch (v.tag) {
+    case TN_TAG_I64: s.i_ = v.u.i64; break;
+    case TN_TAG_BOOL: s.i_ = v.u.i64 != 0; break;
+    case TN_TAG_F64: s.f_ = v.u.f64; break;
+    default: throw TypeError(core::join("expected a number, got a value with tag ", v.tag));
+  }
+  return s;
+}
+
+void Scalar::check_range(int64_t given, int64_t kept) {
+  TENON_CHECK(given == kept, ValueError, "the number ", given, " does not fit the integer type asked for");
+}
+
+// The bounds are powers of two, which a double holds exactly; the upper one is excluded.
+void Scalar::check_integral(double v, std::size_t bytes, bool is_signed) {
+  int bits = static_cast<int>(bytes) * 8 - (is_signed ? 1 : 0);
+  double whole = std::trunc(v);
+  double high = std::ldexp(1.0, bits);
+  bool fits = whole < high && whole >= (is_signed ? -high : 0.0);  // false for NaN
+  TENON_CHECK(fits, ValueError, "the number ", v, " does not fit ", is_signed ? "a signed" : "an unsigned",
+              " integer of ", bytes * 8, " bits");
+}
+
+}  // namespace tenon
