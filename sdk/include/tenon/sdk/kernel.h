@@ -153,7 +153,6 @@ constexpr tn_kernel make_kernel(const Traits& t, tn_kernel_fn run) {
   namespace {                                                                                                 \
   struct TN_DETAIL_JOIN(id, _op) {                                                                            \
     static constexpr std::string_view name = TN_OP_##op##_NAME;                                               \
-    static constexpr std::string_view signature = TN_OP_##op##_SIGNATURE;                                     \
     static constexpr uint8_t digest[32] = TN_OP_##op##_DIGEST;                                                \
     static constexpr std::size_t outputs = ::tenon::sdk::detail::count_outputs(TN_OP_##op##_SIGNATURE);       \
   };                                                                                                          \
