@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 
@@ -57,6 +58,19 @@ void Manager::scan() {
     core::log(TN_LOG_WARNING, text);
   for (const fs::path& folder : path_.folders)
     scan_folder(folder);
+  for (auto& e : entries_) {
+    if (e->info.state == State::Found) make_known(e->info);
+  }
+}
+
+// A device that a manifest names can be asked for: the first use opens its plugin.
+void Manager::make_known(Info& info) {
+  try {
+    core::reserve_device(info.device);
+  } catch (const Error& e) {
+    info.state = State::Refused;
+    info.reason = e.msg();
+  }
 }
 
 void Manager::scan_folder(const fs::path& folder) {
@@ -178,7 +192,7 @@ std::vector<Info> Manager::list() {
   Lock lock(mutex_);
   scan();
   std::vector<Info> out;
-  for (auto& e : entries_)
+  for (auto& e : entries_) {
     out.push_back(e->info);
   return out;
 }

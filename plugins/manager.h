@@ -49,6 +49,7 @@ class Manager final : public core::BackendSource {
   void scan_folder(const std::filesystem::path& folder);
   void add_manifest(const std::filesystem::path& file);
   void add_bare_library(const std::filesystem::path& file);
+  static void make_known(Info& info);
   Entry* find_name(std::string_view name);
   Entry* find_library(const std::filesystem::path& canonical);
   Entry& add(Info info, Manifest manifest);

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "call_by_name.h"
+
+#include <memory>
+#include <string>
+
+#include "tenon/core/dispatch.h"
+
+namespace tenon::core {
+namespace {
+
+constexpr uint64_t bit(tn_tag t) { return uint64_t{1} << t; }
+constexpr uint64_t kNumber = bit(TN_TAG_I64) | bit(TN_TAG_F64) | bit(TN_TAG_BOOL) | bit(TN_TAG_COMPLEX);
+
+// The tags that an argument takes; NONE stands for an absent optional.
+uint64_t accepted(ArgType t) {
+  switch (t) {
+    case ArgType::Tensor:
+      return bit(TN_TAG_TENSOR);
+    case ArgType::OptTensor:
+      return bit(TN_TAG_TENSOR) | bit(TN_TAG_NONE);
+    case ArgType::TensorList:
+    case ArgType::OptTensorList:
+      return bit(TN_TAG_TENSOR_LIST);
+    case ArgType::Scalar:
+      return kNumber;
+    case ArgType::OptScalar:
+      return kNumber | bit(TN_TAG_NONE);
+    case ArgType::ScalarList:
+      return bit(TN_TAG_SCALAR_LIST);
+    case ArgType::Int:
+      return bit(TN_TAG_I64);
+    case ArgType::OptInt:
+      return bit(TN_TAG_I64) | bit(TN_TAG_NONE);
+    case ArgType::IntList:
+      return bit(TN_TAG_I64_LIST);
+    case ArgType::OptIntList:
+      return bit(TN_TAG_I64_LIST) | bit(TN_TAG_NONE);
+    case ArgType::Float:
+      return bit(TN_TAG_F64);
+    case ArgType::OptFloat:
+      return bit(TN_TAG_F64) | bit(TN_TAG_NONE);
+    case ArgType::FloatList:
+      return bit(TN_TAG_F64_LIST);
+    case ArgType::OptFloatList:
+      return bit(TN_TAG_F64_LIST) | bit(TN_TAG_NONE);
+    case ArgType::Bool:
+      return bit(TN_TAG_BOOL);
+    case ArgType::OptBool:
+      return bit(TN_TAG_BOOL) | bit(TN_TAG_NONE);
+    case ArgType::BoolList:
+      return bit(TN_TAG_BOOL_LIST);
+    case ArgType::Dtype:
+      return bit(TN_TAG_DTYPE);
+    case ArgType::OptDtype:
+      return bit(TN_TAG_DTYPE) | bit(TN_TAG_NONE);
+    case ArgType::Layout:
+      return bit(TN_TAG_LAYOUT) | bit(TN_TAG_NONE);
+    case ArgType::Device:
+      return bit(TN_TAG_DEVICE) | bit(TN_TAG_NONE);
+    case ArgType::MemoryFormat:
+      return bit(TN_TAG_I64) | bit(TN_TAG_NONE);
+    case ArgType::Str:
+      return bit(TN_TAG_STR);
+    case ArgType::OptStr:
+      return bit(TN_TAG_STR) | bit(TN_TAG_NONE);
+    case ArgType::Generator:
+      return bit(TN_TAG_GENERATOR) | bit(TN_TAG_OPAQUE) | bit(TN_TAG_NONE);
+  }
+  return 0;
+}
+
+// C programs write 1 where a schema says float, and one number where it says int[N].
+tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given) {
+  tn_value v = given;
+  bool wants_float = a.type == ArgType::Float || a.type == ArgType::OptFloat;
+  if (v.tag == TN_TAG_I64 && wants_float) {
+    v.tag = TN_TAG_F64;
+    v.u.f64 = static_cast<double>(given.u.i64);
+  } else if (v.tag == TN_TAG_I64 && a.fixed > 0 && (a.type == ArgType::IntList || a.type == ArgType::OptIntList)) {
+    v.tag = TN_TAG_I64_LIST;
+    v.len = 1;
+    v.u.i64s = &given.u.i64;
+  }
+  TENON_CHECK(v.tag <= TN_TAG_OPAQUE && (accepted(a.type) >> v.tag & 1), TypeError, op.name, ": argument '", a.name,
+              "' cannot take a value with tag ", v.tag, "; the schema is ", op.schema);
+  TENON_CHECK(v.tag != TN_TAG_TENSOR || v.u.tensor, TypeError, op.name, ": argument '", a.name, "' is a null tensor");
+  bool list = v.tag >= TN_TAG_I64_LIST && v.tag <= TN_TAG_TENSOR_LIST && v.tag != TN_TAG_TENSOR;
+  TENON_CHECK(!list || v.len == 0 || v.u.ptr, TypeError, op.name, ": argument '", a.name, "' is a null list");
+  return v;
+}
+
+struct Target {
+  Op* op;
+  Form form;
+};
+
+Target find(std::string_view name) {
+  if (Op* op = find_op(name)) return {op, Form::Functional};
+  std::size_t dot = std::min(name.find('.'), name.size());
+  if (dot > 1 && name[dot - 1] == '_') {
+    std::string plain = std::string(name.substr(0, dot - 1)) + std::string(name.substr(dot));
+    if (Op* op = find_op(plain); op && (op->flags & kOpInplace)) return {op, Form::Inplace};
+  }
+  return {&get_op(name), Form::Functional};  // throws with the closest names
+}
+
+void give(tn_value& to, Impl tensor) {
+  to = tn_value{};
+  if (!tensor) return;
+  to.tag = TN_TAG_TENSOR;
+  to.u.tensor = &tensor.leak()->view;
+}
+
+void give(tn_value& to, OwnedValue& from) {
+  to = from.plain;
+  to.tag = from.tag;
+  if (from.tag == TN_TAG_TENSOR) give(to, std::move(from.tensor));
+  if (from.tag != TN_TAG_TENSOR_LIST) return;
+  auto list = std::make_unique<const tn_tensor*[]>(from.tensors.size());
+  to.len = static_cast<uint32_t>(from.tensors.size());
+  for (uint32_t i = 0; i < to.len; ++i) {
+    TensorImpl* t = from.tensors[i].leak();
+    list[i] = t ? &t->view : nullptr;
+  }
+  to.u.tensors = list.release();
+}
+
+void run_row(const Op& op, BoxedFn f, const tn_value* in, tn_value* out) {
+  auto results = std::make_unique<OwnedValue[]>(op.n_results);
+  f(in, results.get());
+  for (int i = 0; i < op.n_results; ++i)
+    give(out[i], results[i]);
+}
+
+void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
+  const Op& op = *t.op;
+  TENON_CHECK(op.kind != OpKind::Composite, NotImplementedError, op.name,
+              ": a function over other ops, which is in libtenon; this process has libtenon_core alone");
+  TENON_CHECK(op.n_results <= kMaxOutputs, NotImplementedError, op.name, ": too many results");
+  TensorImpl* outs[kMaxOutputs] = {};
+  if (t.form == Form::Inplace) outs[0] = TensorImpl::from_view(in[0].u.tensor);
+  call(op, in, outs, t.form);
+  for (int i = 0; i < op.n_results; ++i) {
+    give(out[i], t.form == Form::Inplace ? Impl::share(outs[i]) : Impl::adopt(outs[i]));
+  }
+}
+
+}  // namespace
+
+void call_by_name(std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
+  Target t = find(name);
+  const Op& op = *t.op;
+  TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ", n_in,
+              "; the schema is ", op.schema);
+  TENON_CHECK(n_out == op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
+              n_out);
+  tn_value full[kMaxArgs];
+  for (uint32_t i = 0; i < op.n_args; ++i) {
+    const ArgInfo& a = op.args[i];
+    TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name, "' is missing; the schema is ",
+                op.schema);
+    full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
+  }
+  BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
+  if (row) {
+    run_row(op, row, full, out);
+  } else {
+    run_kernel(t, full, out);
+  }
+}
+
+void release_value(tn_value& v) noexcept {
+  if (v.tag == TN_TAG_TENSOR) Impl::adopt(TensorImpl::from_view(v.u.tensor)).reset();
+  if (v.tag == TN_TAG_TENSOR_LIST) {
+    for (uint32_t i = 0; i < v.len; ++i) {
+      if (v.u.tensors[i]) Impl::adopt(TensorImpl::from_view(v.u.tensors[i])).reset();
+    }
+    delete[] v.u.tensors;
+  }
+  v = tn_value{};
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Calling an op with values from the other side of the ABI: programs (client.h) and plugins (tn_host.call_op).
+#pragma once
+
+#include <string_view>
+
+#include "tenon/abi/value.h"
+
+namespace tenon::core {
+
+// `name` is "add.Tensor", or "add_.Tensor" for the form that writes its first argument. Tensors in in[] are handles
+// that core gave out. Arguments left out at the end take their defaults. Uses the row call (with autograd) where
+// libtenon is loaded. Each out[i] is owned by the caller and given back with release_value.
+void call_by_name(std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out);
+// Drops what a result owns and makes it NONE.
+void release_value(tn_value& v) noexcept;
+
+}  // namespace tenon::core
