@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Data loaders: batches of a dataset in a sampler's order, read ahead by worker threads.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/data/datasets.h"
+#include "tenon/data/iterator.h"
+#include "tenon/data/options.h"
+#include "tenon/data/pipeline.h"
+#include "tenon/data/samplers.h"
+
+namespace tenon::data {
+
+template <class Dataset, class Batch, class BatchRequest>
+class DataLoaderBase {
+ public:
+  using BatchType = Batch;
+  using BatchRequestType = BatchRequest;
+
+  DataLoaderBase(DataLoaderOptions options, Dataset dataset)
+      : options_(options), dataset_(std::make_shared<Dataset>(std::move(dataset))), pipeline_(options_) {
+    TENON_CHECK(options_.batch_size > 0, ValueError, "make_data_loader: batch_size must be positive");
+    TENON_CHECK(options_.workers == 0 || options_.max_jobs > 0, ValueError,
+                "make_data_loader: max_jobs must be positive when there are workers");
+    for (std::size_t i = 0; i < options_.workers; ++i)
+      add_worker();
+  }
+  DataLoaderBase(const DataLoaderBase&) = delete;
+  DataLoaderBase& operator=(const DataLoaderBase&) = delete;
+  virtual ~DataLoaderBase() { join(); }
+
+  // Begins an epoch. One iteration at a time: an earlier one must have reached its end.
+  Iterator<Batch> begin() {
+    TENON_CHECK(pipeline_.in_flight() == 0, ValueError,
+                "data loader: attempted to get a new iterator while another one is not yet exhausted");
+    reset();
+    return Iterator<Batch>([this] { return next(); });
+  }
+  Iterator<Batch> end() { return {}; }
+  void join() { pipeline_.stop(); }
+  const FullDataLoaderOptions& options() const noexcept { return options_; }
+
+ protected:
+  virtual std::optional<BatchRequest> get_batch_request() = 0;
+  virtual void reset() {
+    pipeline_.drain();
+    prefetch(options_.max_jobs);
+  }
+
+  const FullDataLoaderOptions options_;
+  // Read by the calling thread without workers, and by all workers if stateful; else each worker has a copy.
+  std::shared_ptr<Dataset> dataset_;
+  detail::Pipeline pipeline_;
+
+ private:
+  void add_worker() {
+    auto own = Dataset::is_stateful ? dataset_ : std::make_shared<Dataset>(*dataset_);
+    pipeline_.add_worker([own](std::shared_ptr<void> request) -> std::shared_ptr<void> {
+      return std::make_shared<std::optional<Batch>>(
+          own->get_batch(std::move(*static_cast<BatchRequest*>(request.get()))));
+    });
+  }
+
+  void prefetch(std::size_t jobs) {
+    if (options_.workers == 0) return;
+    for (std::size_t i = 0; i < jobs; ++i) {
+      auto request = get_batch_request();
+      if (!request) return;
+      pipeline_.push(std::make_shared<BatchRequest>(std::move(*request)));
+    }
+  }
+
+  std::optional<Batch> next() {
+    if (options_.workers == 0) {
+      auto request = get_batch_request();
+      if (!request) return std::nullopt;
+      return dataset_->get_batch(std::move(*request));
+    }
+    // A stateful dataset that ran dry gives empty results; batches may still follow.
+    while (auto result = pop()) {
+      auto& batch = *static_cast<std::optional<Batch>*>(result.get());
+      if (!batch) continue;
+      prefetch(1);
+      return std::move(batch);
+    }
+    return std::nullopt;
+  }
+
+  std::shared_ptr<void> pop() {
+    try {
+      return pipeline_.pop();
+    } catch (const WorkerException&) {
+      prefetch(1);  // the epoch can go on behind the broken batch
+      throw;
+    }
+  }
+};
+
+// For datasets that answer indices.
+template <class Dataset, class Sampler>
+class StatelessDataLoader
+    : public DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType> {
+ public:
+  using super = DataLoaderBase<Dataset, typename Dataset::BatchType, typename Sampler::BatchRequestType>;
+  using typename super::BatchRequestType;
+
+  StatelessDataLoader(Dataset dataset, Sampler sampler, DataLoaderOptions options)
+      : super(options, std::move(dataset)), sampler_(std::move(sampler)) {}
+  ~StatelessDataLoader() override { this->join(); }
+
+ private:
+  void reset() override {
+    sampler_.reset(std::nullopt);
+    super::reset();
+  }
+  std::optional<BatchRequestType> get_batch_request() override {
+    auto request = sampler_.next(this->options_.batch_size);
+    if (!request || (this->options_.drop_last && request->size() < this->options_.batch_size)) return std::nullopt;
+    return request;
+  }
+
+  Sampler sampler_;
+};
+
+// For datasets that keep their own place and end by returning nothing.
+template <class Dataset>
+class StatefulDataLoader
+    : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {
+ public:
+  using super = DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType>;
+  using typename super::BatchRequestType;
+
+  StatefulDataLoader(Dataset dataset, DataLoaderOptions options) : super(options, std::move(dataset)) {}
+  ~StatefulDataLoader() override { this->join(); }
+
+ private:
+  void reset() override {
+    this->pipeline_.drain();  // before the dataset goes back to its start
+    this->dataset_->reset();
+    super::reset();
+  }
+  std::optional<BatchRequestType> get_batch_request() override { return this->options_.batch_size; }
+};
+
+template <class Dataset, class Sampler>
+std::enable_if_t<!Dataset::is_stateful, std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>> make_data_loader(
+    Dataset dataset, Sampler sampler, DataLoaderOptions options = {}) {
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), std::move(sampler), options);
+}
+
+template <class Sampler = samplers::RandomSampler, class Dataset>
+std::enable_if_t<!Dataset::is_stateful && std::is_constructible_v<Sampler, std::size_t>,
+                 std::unique_ptr<StatelessDataLoader<Dataset, Sampler>>>
+make_data_loader(Dataset dataset, DataLoaderOptions options = {}) {
+  auto size = dataset.size();
+  TENON_CHECK(size.has_value(), ValueError,
+              "make_data_loader: the dataset has no size, which the sampler needs; pass a sampler instead");
+  return std::make_unique<StatelessDataLoader<Dataset, Sampler>>(std::move(dataset), Sampler(*size), options);
+}
+
+template <class Dataset>
+std::enable_if_t<Dataset::is_stateful, std::unique_ptr<StatefulDataLoader<Dataset>>> make_data_loader(
+    Dataset dataset, DataLoaderOptions options = {}) {
+  return std::make_unique<StatefulDataLoader<Dataset>>(std::move(dataset), options);
+}
+
+}  // namespace tenon::data

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Samplers say which examples the next batch has. A data loader asks its sampler from one thread only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tenon/tensor.h"
+
+namespace tenon::serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace tenon::serialize
+
+namespace tenon::data::samplers {
+
+template <class BatchRequest = std::vector<std::size_t>>
+class Sampler {
+ public:
+  using BatchRequestType = BatchRequest;
+
+  virtual ~Sampler() = default;
+  // Begins anew, before each epoch; with a size, over that many examples.
+  virtual void reset(std::optional<std::size_t> new_size) = 0;
+  virtual std::optional<BatchRequest> next(std::size_t batch_size) = 0;  // nothing at the end
+  virtual void save(serialize::OutputArchive& archive) const = 0;
+  virtual void load(serialize::InputArchive& archive) = 0;
+};
+
+class TENON_API SequentialSampler : public Sampler<> {
+ public:
+  explicit SequentialSampler(std::size_t size) : size_(size) {}
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  std::size_t index() const noexcept { return index_; }
+
+ private:
+  std::size_t size_;
+  std::size_t index_ = 0;
+};
+
+// A new permutation at each reset, drawn from the default CPU generator.
+class TENON_API RandomSampler : public Sampler<> {
+ public:
+  explicit RandomSampler(int64_t size, ScalarType index_dtype = kLong);
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  std::size_t index() const noexcept { return static_cast<std::size_t>(index_); }
+
+ private:
+  Tensor indices_;
+  int64_t index_ = 0;
+};
+
+// A number of examples, for datasets that know no indices.
+struct BatchSize {
+  explicit BatchSize(std::size_t n) : size_(n) {}
+  std::size_t size() const noexcept { return size_; }
+  operator std::size_t() const noexcept { return size_; }
+
+ private:
+  std::size_t size_;
+};
+
+// The last batch may be smaller; the sum over an epoch is `epoch_size`.
+class TENON_API StreamSampler : public Sampler<BatchSize> {
+ public:
+  explicit StreamSampler(std::size_t epoch_size) : epoch_size_(epoch_size) {}
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
+  std::optional<BatchSize> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+
+ private:
+  std::size_t examples_retrieved_so_far_ = 0;
+  std::size_t epoch_size_;
+};
+
+// A share of equal length for each of `num_replicas`. With duplicates the lists are padded by wrapping around, without
+// them the rest is dropped.
+template <class BatchRequest = std::vector<std::size_t>>
+class DistributedSampler : public Sampler<BatchRequest> {
+ public:
+  DistributedSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0, bool allow_duplicates = true)
+      : size_(size), num_replicas_(num_replicas), rank_(rank), allow_duplicates_(allow_duplicates) {
+    TENON_CHECK(num_replicas > 0 && rank < num_replicas, ValueError, "DistributedSampler: rank ", rank,
+                " is not below num_replicas ", num_replicas);
+  }
+  void set_epoch(std::size_t epoch) { epoch_ = epoch; }  // all ranks must agree on it
+  std::size_t epoch() const { return epoch_; }
+
+ protected:
+  std::size_t local_sample_count() {
+    return allow_duplicates_ ? (size_ + num_replicas_ - 1) / num_replicas_ : size_ / num_replicas_;
+  }
+
+  std::size_t size_, num_replicas_, rank_;
+  std::size_t epoch_ = 0;
+  bool allow_duplicates_;
+};
+
+// The order depends on the epoch alone, so every rank knows it.
+class TENON_API DistributedRandomSampler : public DistributedSampler<> {
+ public:
+  DistributedRandomSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0,
+                           bool allow_duplicates = true);
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  std::size_t index() const noexcept { return sample_index_; }
+
+ private:
+  void populate_indices();
+  std::size_t begin_index_ = 0, end_index_ = 0, sample_index_ = 0;
+  std::vector<std::size_t> all_indices_;
+};
+
+// A contiguous share.
+class TENON_API DistributedSequentialSampler : public DistributedSampler<> {
+ public:
+  DistributedSequentialSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0,
+                               bool allow_duplicates = true);
+  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+  std::size_t index() const noexcept { return sample_index_; }
+
+ private:
+  void populate_range();
+  std::size_t begin_index_ = 0, end_index_ = 0, sample_index_ = 0;
+};
+
+}  // namespace tenon::data::samplers
