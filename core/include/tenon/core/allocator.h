@@ -15,7 +15,7 @@ struct Block {
   void* handle;      // of the device's memory
   uint64_t offset;   // of this block in it, in bytes
   uint64_t bytes;    // what the block has, at least what was asked for
-  void* owner;       // the allocator's own; null for small host blocks
+  void* owner;       // the allocator's own; null for small host blocks, whose bytes then suffice to free them
 };
 
 // OutOfMemoryError (CU03) after one retry with an emptied cache.
@@ -23,9 +23,10 @@ TENON_API Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stre
 TENON_API void cache_free(int slot, int index, const Block& b, tn_stream* stream) noexcept;
 // The block is used on a further stream; it is not reused before that stream passed this point.
 TENON_API void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream);
-// Gives unused memory back to the device.
+// Gives unused memory back to the device. Of the host's small blocks, those of this thread.
 TENON_API void cache_trim(int slot, int index);
 
+// For the host, whose threads keep their own books, the peaks are sums of peaks: upper bounds.
 struct MemoryStats {
   uint64_t allocated, allocated_peak;  // bytes in use by tensors
   uint64_t reserved, reserved_peak;    // bytes taken from the device

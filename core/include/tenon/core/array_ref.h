@@ -105,7 +105,4 @@ class OptionalArrayRef {
 };
 using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
 
-namespace core {
-TENON_API std::string text(IntArrayRef v);  // "[2, 3]"
-}
 }  // namespace tenon

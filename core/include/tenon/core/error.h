@@ -40,6 +40,9 @@ TENON_ERROR_CLASS(OutOfMemoryError, TN_ERROR_MEMORY)
 TENON_ERROR_CLASS(BackendError, TN_ERROR_BACKEND)
 #undef TENON_ERROR_CLASS
 
+template <class T>
+class ArrayRef;
+
 namespace core {
 
 // Throws the class that belongs to `code`.
@@ -50,6 +53,7 @@ TENON_API std::string text(std::string_view v);
 TENON_API std::string text(double v);
 TENON_API std::string text(long long v);
 TENON_API std::string text(unsigned long long v);
+TENON_API std::string text(ArrayRef<int64_t> v);  // "[2, 3]"; before join, which finds only what stands above it
 inline std::string text(const char* v) { return text(std::string_view(v)); }
 inline std::string text(const std::string& v) { return v; }
 inline std::string text(bool v) { return v ? "true" : "false"; }

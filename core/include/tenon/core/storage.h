@@ -20,12 +20,14 @@ class TENON_API Storage : public RefCounted {
  public:
   // From the device's caching allocator, uninitialised. OutOfMemoryError (CU03) when the device has none left.
   static Ref<Storage> make(int slot, int index, uint64_t bytes);
-  // Memory of somebody else's; `deleter` runs once, when the last reference goes. It may be null.
+  // Memory of somebody else's; `deleter` runs once, when the last reference goes. It may be null. When wrap throws,
+  // the memory is still the caller's.
   static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter, void* context);
   static void destroy(Storage* s) noexcept;
 
   tn_storage head;
-  void* data;
+  void* data;      // the first byte; on an opaque device the handle
+  uint64_t base;   // on an opaque device, where in the handle the first byte is; else 0
   uint64_t bytes;
   std::atomic<uint32_t> version;
   uint8_t slot;
@@ -33,7 +35,12 @@ class TENON_API Storage : public RefCounted {
   bool pinned;
   tn_stream* stream;  // whose order the allocation follows
   Deleter deleter;    // null: the caching allocator's
-  void* deleter_context;
+  void* deleter_context;  // the allocator's own where deleter is null
+
+ private:
+  friend struct StorageAccess;
+  Storage() = default;
+  ~Storage() = default;
 };
 
 // A version counter of its own, for tensors made by .data() and the like.

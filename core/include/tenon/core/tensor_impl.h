@@ -28,11 +28,24 @@ enum ImplFlags : uint8_t {
   kWrappedNumber = 8,
 };
 
+// The parts of a tensor of a layout other than strided; the tensor owns a reference on each.
+inline constexpr int kMaxComponents = 4;
+class TensorImpl;
+struct Components {
+  int n;
+  TensorImpl* impl[kMaxComponents];
+  tn_tensor views[kMaxComponents];  // what the tensor's view.data points to
+};
+
 class TENON_API TensorImpl : public RefCounted {
  public:
-  // Row-major unless strides are given (element counts). Sizes are checked before (checked_numel).
+  // Row-major unless strides are given (element counts). Sizes are checked before (checked_numel). `byte_offset`
+  // counts from the start of the storage, here and in set_geometry.
   static Ref<TensorImpl> make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
                               const int64_t* sizes, const int64_t* strides = nullptr);
+  // A tensor of a layout of its own, on the device of its components.
+  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, int ndim, const int64_t* sizes, int n,
+                                        const Ref<TensorImpl>* components);
   static void destroy(TensorImpl* t) noexcept;
   // A handle on the same data; with `own_version`, later writes are counted apart.
   Ref<TensorImpl> alias(bool own_version) const;
@@ -49,15 +62,22 @@ class TENON_API TensorImpl : public RefCounted {
   int64_t stride(int d) const { return view.strides[d]; }
   bool contiguous() const { return view.flags & TN_TENSOR_CONTIGUOUS; }
   uint32_t itemsize() const { return item_size(dtype); }
-  int64_t storage_offset() const { return static_cast<int64_t>(view.byte_offset / itemsize()); }
-  Device device() const { return Device(device_entry(slot).type, index); }
+  // From the start of the storage. The view's byte_offset counts from its handle, which on an opaque device may hold
+  // several storages.
+  uint64_t byte_offset() const { return storage ? view.byte_offset - storage->base : 0; }
+  int64_t storage_offset() const { return static_cast<int64_t>(byte_offset() / itemsize()); }
+  // The host has no ordinal, as in libtorch.
+  Device device() const {
+    return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index);
+  }
   // Address of the first element; only for memory that the host reads.
   char* host_data() const { return static_cast<char*>(view.data) + view.byte_offset; }
   uint32_t version() const { return counter ? counter->value.load(std::memory_order_acquire)
                                             : storage->version.load(std::memory_order_acquire); }
-  // After every write through this tensor.
+  // After every write through this tensor; also counts the write for plugins (tn_storage.writes).
   void bump_version() const {
     (counter ? counter->value : storage->version).fetch_add(1, std::memory_order_acq_rel);
+    if (storage) __atomic_fetch_add(&storage->head.writes, 1, __ATOMIC_RELAXED);
   }
   // New geometry over the same storage.
   void set_geometry(int ndim, const int64_t* sizes, const int64_t* strides, uint64_t byte_offset);
@@ -76,7 +96,7 @@ class TENON_API TensorImpl : public RefCounted {
   uint8_t layout_slot;
   int64_t* heap_dims;  // for more than kInlineDims dimensions
   int64_t inline_dims[2 * kInlineDims];
-  void* components;  // of a layout other than strided: array of TensorImpl*, view.data has their views
+  Components* components;  // of a layout other than strided; null for strided
 
  private:
   friend struct TensorImplAccess;
@@ -86,11 +106,16 @@ class TENON_API TensorImpl : public RefCounted {
 
 using Impl = Ref<TensorImpl>;
 
-// numel * itemsize without overflow; ValueError naming `op` otherwise, or for a negative size.
+// The number of elements, small enough that no dtype's byte count overflows; ValueError naming `op` otherwise, for a
+// negative size and for more than kMaxDims dimensions.
 TENON_API int64_t checked_numel(const char* op, int ndim, const int64_t* sizes);
-// A new tensor on a device from the caching allocator. `op` names the caller in errors.
+// A new tensor on a device from the caching allocator, uninitialised. `op` names the caller in errors. An index of -1
+// means the current one.
 TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
                           const int64_t* strides = nullptr);
 TENON_API void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides);
+// Bytes from the first element to behind the last one; ValueError on overflow or a negative stride.
+TENON_API uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes,
+                                  const int64_t* strides);
 
 }  // namespace tenon::core

@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/tensor_impl.h"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "tenon/core/error.h"
+#include "tenon/core/pool.h"
+
+namespace tenon::core {
+
+struct TensorImplAccess {
+  static TensorImpl* make() {
+    auto* t = new (pool_alloc(sizeof(TensorImpl))) TensorImpl;
+    t->view.data = nullptr;
+    t->view.ndim = 0;
+    t->view.byte_offset = 0;
+    t->view.layout = TN_STRIDED;
+    t->view.flags = 0;
+    t->view.storage = nullptr;
+    t->autograd = nullptr;
+    t->flags = 0;
+    t->layout_slot = 0;
+    t->heap_dims = nullptr;
+    t->components = nullptr;
+    return t;
+  }
+  static void release(TensorImpl* t) noexcept {
+    t->~TensorImpl();
+    pool_free(t, sizeof(TensorImpl));
+  }
+};
+
+namespace {
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+static_assert(offsetof(TensorImpl, view) == TensorImpl::kViewOffset, "from_view depends on it");
+#pragma GCC diagnostic pop
+
+constexpr int64_t kMaxNumel = INT64_MAX / 32;  // no item has more than 31 bytes
+
+std::size_t heap_bytes(int ndim) { return 2 * sizeof(int64_t) * static_cast<std::size_t>(ndim); }
+
+void release_dims(TensorImpl& t) noexcept {
+  if (t.heap_dims != nullptr) pool_free(t.heap_dims, heap_bytes(t.view.ndim));
+  t.heap_dims = nullptr;
+}
+
+// Points the view at room for `ndim` sizes and strides. The old numbers stay readable until `old` is freed.
+struct Dims {
+  int64_t* sizes;
+  int64_t* strides;
+};
+Dims place(TensorImpl& t, int ndim, int64_t* heap) {
+  t.heap_dims = heap;
+  t.view.ndim = ndim;
+  int64_t* sizes = heap != nullptr ? heap : t.inline_dims;
+  int64_t* strides = sizes + (heap != nullptr ? ndim : kInlineDims);
+  t.view.sizes = sizes;
+  t.view.strides = strides;
+  return {sizes, strides};
+}
+
+int64_t* heap_for(int ndim) {
+  return ndim > kInlineDims ? static_cast<int64_t*>(pool_alloc(heap_bytes(ndim))) : nullptr;
+}
+
+int64_t product(int ndim, const int64_t* sizes) {
+  uint64_t n = 1;
+  for (int i = 0; i < ndim; ++i) n *= static_cast<uint64_t>(sizes[i]);
+  return static_cast<int64_t>(n);
+}
+
+bool row_major(const TensorImpl& t) {
+  if (t.numel == 0) return true;
+  int64_t expected = 1;
+  for (int i = t.ndim() - 1; i >= 0; --i) {
+    if (t.size(i) == 1) continue;
+    if (t.stride(i) != expected) return false;
+    expected *= t.size(i);
+  }
+  return true;
+}
+
+// By counting: more elements than places means that some share one. Patterns with as many places as elements and a
+// collision all the same need strides that no view op makes, except as_strided; they are not found.
+bool overlapping(const TensorImpl& t) {
+  if (t.numel <= 1) return false;
+  uint64_t places = 1;
+  for (int i = 0; i < t.ndim(); ++i) {
+    if (t.size(i) > 1 && t.stride(i) == 0) return true;
+    places += static_cast<uint64_t>(t.size(i) - 1) * static_cast<uint64_t>(t.stride(i));
+  }
+  return static_cast<uint64_t>(t.numel) > places;
+}
+
+void attach(TensorImpl& t, Ref<Storage> storage, uint64_t byte_offset) {
+  Storage* s = storage.get();
+  t.slot = s->slot;
+  t.index = s->index;
+  t.view.data = s->data;
+  t.view.byte_offset = s->base + byte_offset;
+  t.view.storage = &s->head;
+  t.view.device = {s->slot == 0 ? int32_t{TN_CPU} : device_entry(s->slot).abi_type, s->index};
+  t.storage = std::move(storage);
+}
+
+uint32_t storage_flags(const TensorImpl& t) {
+  uint32_t flags = 0;
+  if (t.slot != 0 && (device_entry(t.slot).flags & TN_DEVICE_OPAQUE)) flags |= TN_TENSOR_OPAQUE;
+  if (t.storage && t.storage->pinned) flags |= TN_TENSOR_PINNED;
+  return flags;
+}
+
+}  // namespace
+
+void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) {
+  uint64_t next = 1;  // unsigned: [0, 2^62, 2^62] has no elements, and its strides may wrap
+  for (int i = ndim - 1; i >= 0; --i) {
+    strides[i] = static_cast<int64_t>(next);
+    next *= static_cast<uint64_t>(sizes[i] > 1 ? sizes[i] : 1);
+  }
+}
+
+Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
+                                 const int64_t* sizes, const int64_t* strides) {
+  int64_t* heap = heap_for(ndim);
+  TensorImpl* t;
+  try {
+    t = TensorImplAccess::make();
+  } catch (...) {
+    if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
+    throw;
+  }
+  t->dtype = dtype;
+  t->view.dtype = abi_dtype(dtype);
+  attach(*t, std::move(storage), byte_offset);
+  Dims d = place(*t, ndim, heap);
+  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
+  t->numel = product(ndim, sizes);
+  if (strides == nullptr) {
+    contiguous_strides(ndim, sizes, d.strides);
+    t->view.flags = storage_flags(*t) | TN_TENSOR_CONTIGUOUS;
+  } else {
+    for (int i = 0; i < ndim; ++i) d.strides[i] = strides[i];
+    t->refresh_flags();
+  }
+  return Ref<TensorImpl>::adopt(t);
+}
+
+Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int ndim, const int64_t* sizes, int n,
+                                           const Ref<TensorImpl>* components) {
+  TENON_CHECK(n >= 1 && n <= kMaxComponents, ValueError, "a layout has 1 to ", kMaxComponents, " components, got ", n);
+  Ref<TensorImpl> t = make(dtype, components[0]->storage, 0, ndim, sizes);
+  t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
+  auto* parts = new (pool_alloc(sizeof(Components))) Components{};
+  parts->n = n;
+  for (int i = 0; i < n; ++i) {
+    parts->impl[i] = Ref<TensorImpl>(components[i]).leak();
+    parts->views[i] = parts->impl[i]->view;
+  }
+  t->storage.reset();
+  t->view.storage = nullptr;
+  t->components = parts;
+  t->layout_slot = static_cast<uint8_t>(layout_slot);
+  t->view.layout = abi_layout(layout_slot);
+  t->view.data = parts->views;
+  t->view.byte_offset = 0;
+  t->view.strides = nullptr;
+  t->view.flags = 0;
+  return t;
+}
+
+void TensorImpl::destroy(TensorImpl* t) noexcept {
+  delete t->autograd;
+  release_dims(*t);
+  if (Components* parts = t->components) {
+    for (int i = 0; i < parts->n; ++i) Ref<TensorImpl>::adopt(parts->impl[i]).reset();
+    pool_free(parts, sizeof(Components));
+  }
+  TensorImplAccess::release(t);
+}
+
+Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
+  Ref<TensorImpl> t;
+  if (components != nullptr) {
+    Ref<TensorImpl> parts[kMaxComponents];
+    for (int i = 0; i < components->n; ++i) parts[i] = Ref<TensorImpl>::share(components->impl[i]);
+    t = make_composite(layout_slot, dtype, ndim(), view.sizes, components->n, parts);
+    if (!own_version) t->counter = counter;
+    return t;
+  }
+  t = make(dtype, storage, byte_offset(), ndim(), view.sizes, view.strides);
+  if (own_version) {
+    t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
+  } else {
+    t->counter = counter;
+  }
+  return t;
+}
+
+void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* strides, uint64_t byte_offset) {
+  int64_t* old_heap = heap_dims;
+  std::size_t old_bytes = heap_bytes(view.ndim);
+  int64_t* heap = heap_for(ndim);
+  Dims d = place(*this, ndim, heap);
+  // The arguments may be this tensor's own numbers.
+  std::memmove(d.sizes, sizes, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+  if (strides != nullptr) {
+    std::memmove(d.strides, strides, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+  } else {
+    contiguous_strides(ndim, d.sizes, d.strides);
+  }
+  if (old_heap != nullptr) pool_free(old_heap, old_bytes);
+  numel = product(ndim, d.sizes);
+  view.byte_offset = (storage ? storage->base : 0) + byte_offset;
+  refresh_flags();
+}
+
+void TensorImpl::set_storage(Ref<Storage> s) {
+  uint64_t offset = byte_offset();
+  attach(*this, std::move(s), offset);
+  refresh_flags();
+}
+
+void TensorImpl::refresh_flags() {
+  uint32_t kept = view.flags & TN_TENSOR_READ_ONLY;
+  uint32_t flags = kept | storage_flags(*this);
+  if (view.strides != nullptr || view.ndim == 0) {
+    if (row_major(*this)) {
+      flags |= TN_TENSOR_CONTIGUOUS;
+    } else if (overlapping(*this)) {
+      flags |= TN_TENSOR_OVERLAPPING;
+    }
+  }
+  view.flags = flags;
+}
+
+int64_t checked_numel(const char* op, int ndim, const int64_t* sizes) {
+  TENON_CHECK(ndim <= kMaxDims, ValueError, op, ": a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
+  int64_t n = 1;
+  bool empty = false, overflow = false;
+  for (int i = 0; i < ndim; ++i) {
+    TENON_CHECK(sizes[i] >= 0, ValueError, op, ": size ", sizes[i], " of dimension ", i, " is negative");
+    empty |= sizes[i] == 0;
+    overflow |= __builtin_mul_overflow(n, sizes[i] == 0 ? 1 : sizes[i], &n) || n > kMaxNumel;
+    if (overflow) n = 1;
+  }
+  if (empty) return 0;
+  TENON_CHECK(!overflow, ValueError, op, ": sizes ", IntArrayRef(sizes, static_cast<std::size_t>(ndim)),
+              " have more elements than memory can hold");
+  return n;
+}
+
+uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes, const int64_t* strides) {
+  uint64_t last = 0;
+  bool overflow = false, empty = false;
+  for (int i = 0; i < ndim; ++i) {
+    TENON_CHECK(strides[i] >= 0, ValueError, op, ": stride ", strides[i], " of dimension ", i, " is negative");
+    uint64_t reach = 0;
+    empty |= sizes[i] == 0;
+    if (sizes[i] == 0) continue;
+    overflow |= __builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1), static_cast<uint64_t>(strides[i]), &reach);
+    overflow |= __builtin_add_overflow(last, reach, &last);
+  }
+  if (empty) return 0;
+  overflow |= last >= static_cast<uint64_t>(kMaxNumel);
+  TENON_CHECK(!overflow, ValueError, op, ": strides ", IntArrayRef(strides, static_cast<std::size_t>(ndim)),
+              " reach further than memory can hold");
+  return (last + 1) * itemsize;
+}
+
+Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
+                const int64_t* strides) {
+  uint32_t item = item_size(dtype);
+  TENON_CHECK(item != 0, TypeError, op, ": dtype ", toString(dtype), " has no memory format in this build");
+  int64_t numel = checked_numel(op, ndim, sizes);
+  uint64_t bytes = static_cast<uint64_t>(numel) * item;
+  if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
+  return TensorImpl::make(dtype, Storage::make(slot, index, bytes), 0, ndim, sizes, strides);
+}
+
+}  // namespace tenon::core
