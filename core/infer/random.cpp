@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Random rows: shapes, ranges, and how many Philox words a call takes.
+#include <algorithm>
+#include <cmath>
+
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+// The row reserves one word an element; float64 takes two.
+void reserve(Infer& c, const TensorImpl& t, int words) { c.random_count = static_cast<uint64_t>(t.numel) * words; }
+
+void fill_like_self(Infer& c) {
+  const TensorImpl& t = c.tensor(0);
+  c.set(0, t.sizes(), t.dtype);
+  reserve(c, t, t.dtype == kDouble ? 2 : 1);
+}
+
+void check_probability(Infer& c, double p) {
+  if (!(p >= 0 && p <= 1)) fail<ValueError>(c, "argument 'p' must be in [0, 1], got ", p);
+}
+
+// Integers that the dtype holds without rounding.
+void check_holds(Infer& c, int64_t v, ScalarType t) {
+  if (t == kLong) return;
+  int64_t low = 0, high = 0;
+  switch (t) {
+    case kBool: high = 1; break;
+    case kByte: high = 255; break;
+    case kChar: low = -128; high = 127; break;
+    case kShort: low = -32768; high = 32767; break;
+    case kInt: low = INT32_MIN; high = INT32_MAX; break;
+    case kHalf: low = -65504; high = 65504; break;
+    default: return;
+  }
+  if (v < low || v > high) fail<ValueError>(c, "bound ", v, " does not fit ", dtype_name(t));
+}
+
+void integers(Infer& c, int64_t from, int64_t last, bool wide) {
+  const TensorImpl& t = c.tensor(0);
+  if (last < from) fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", last + 1);
+  check_holds(c, from, t.dtype);
+  check_holds(c, last, t.dtype);
+  c.set(0, t.sizes(), t.dtype);
+  reserve(c, t, wide ? 2 : 1);
+}
+
+bool above_32_bits(int64_t from, int64_t last) {
+  return static_cast<uint64_t>(last) - static_cast<uint64_t>(from) >= uint64_t{1} << 32;
+}
+
+}  // namespace
+
+TENON_INFER(random_fill) { fill_like_self(c); }
+
+TENON_INFER(normal_fill) {
+  if (!(c.number(2) >= 0)) fail<ValueError>(c, "argument 'std' must not be negative, got ", c.number(2));
+  fill_like_self(c);
+  c.random_count = (c.random_count + 1) / 2 * 2;  // numbers come in pairs
+  if (c.tensor(0).dtype == kDouble) c.random_count = (static_cast<uint64_t>(c.tensor(0).numel) + 1) / 2 * 4;
+}
+
+TENON_INFER(exponential_fill) {
+  if (!(c.number(1) > 0)) fail<ValueError>(c, "argument 'lambd' must be positive, got ", c.number(1));
+  fill_like_self(c);
+}
+
+TENON_INFER(random_from) {
+  int64_t from = c.integer(1);
+  if (c.none(2)) {
+    integers(c, from, INT64_MAX, true);
+    return;
+  }
+  if (c.integer(2) <= from) {
+    fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", c.integer(2));
+  }
+  integers(c, from, c.integer(2) - 1, above_32_bits(from, c.integer(2) - 1));
+}
+
+TENON_INFER(random_to) {
+  if (c.integer(1) <= 0) fail<ValueError>(c, "the range is empty: 'to' must be positive, got ", c.integer(1));
+  integers(c, 0, c.integer(1) - 1, above_32_bits(0, c.integer(1) - 1));
+}
+
+TENON_INFER(random_range) {
+  const TensorImpl& t = c.tensor(0);
+  c.set(0, t.sizes(), t.dtype);
+  reserve(c, t, t.dtype == kLong || t.dtype == kDouble ? 2 : 1);
+}
+
+TENON_INFER(bernoulli_tensor) {
+  if (!isFloatingType(c.tensor(1).dtype)) {
+    fail<TypeError>(c, "argument 'p' must be floating, got ", dtype_name(c.tensor(1).dtype));
+  }
+  fill_like_self(c);
+  c.expand(1);
+}
+
+TENON_INFER(bernoulli_float) {
+  check_probability(c, c.number(1));
+  fill_like_self(c);
+}
+
+TENON_INFER(native_dropout) {
+  check_probability(c, c.number(1));
+  fill_like_self(c);
+  c.set(1, c.tensor(0).sizes(), kBool);
+}
+
+TENON_INFER(native_dropout_backward) {
+  const TensorImpl &grad = c.tensor(0), &mask = c.tensor(1);
+  if (mask.dtype != kBool) fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
+  if (mask.sizes() != grad.sizes()) {
+    fail<ValueError>(c, "shapes ", text(grad.sizes()), " and ", text(mask.sizes()), " differ");
+  }
+  c.set(0, grad.sizes(), grad.dtype);
+}
+
+TENON_INFER(multinomial) {
+  const TensorImpl& t = c.tensor(0);
+  if (t.ndim() != 1 && t.ndim() != 2) fail<ValueError>(c, "expected a vector or a matrix of weights, got ", t.ndim(), " dimensions");
+  int64_t n = c.integer(1), weights = t.size(t.ndim() - 1), rows = t.ndim() == 2 ? t.size(0) : 1;
+  if (n <= 0) fail<ValueError>(c, "argument 'num_samples' must be positive, got ", n);
+  if (!c.flag(2) && n > weights) {
+    fail<ValueError>(c, "cannot draw ", n, " of ", weights, " without replacement");
+  }
+  int64_t sizes[2] = {rows, n};
+  c.set(0, t.ndim() == 2 ? IntArrayRef(sizes, 2) : IntArrayRef(sizes + 1, 1), kLong);
+  c.random_count = static_cast<uint64_t>(rows) * (c.flag(2) ? n : weights) * 2;
+}
+
+TENON_INFER(randperm) {
+  if (c.integer(0) < 0) fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(0));
+  ScalarType dtype = c.dtype(2, kLong);
+  check_holds(c, std::max<int64_t>(0, c.integer(0) - 1), dtype);
+  if (!c.none(4)) {
+    Device d = resolve(device_from_abi(c.in[4].u.device));
+    c.slot = device_slot(d.type());
+    c.index = d.index();
+  }
+  c.checked = dtype;
+  c.set(0, c.integer(0), dtype);
+  c.random_count = static_cast<uint64_t>(c.integer(0)) * 2;
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of sorting, selecting and searching.
+#include <algorithm>
+
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+
+TENON_INFER(sort) {
+  const TensorImpl& t = c.tensor(0);
+  c.dim(c.integer(2), t.ndim());
+  c.set(0, t.sizes(), t.dtype);
+  c.set(1, t.sizes(), kLong);
+}
+
+TENON_INFER(topk) {
+  const TensorImpl& t = c.tensor(0);
+  int dim = c.dim(c.integer(2), t.ndim());
+  int64_t k = c.integer(1), size = t.ndim() ? t.size(dim) : 1;
+  if (k < 0 || k > size) fail<ValueError>(c, "k is ", k, " but dimension ", dim, " has size ", size);
+  int64_t sizes[kMaxDims];
+  std::copy(t.sizes().begin(), t.sizes().end(), sizes);
+  if (t.ndim()) sizes[dim] = k;
+  IntArrayRef shape(sizes, static_cast<std::size_t>(t.ndim()));
+  c.set(0, shape, t.dtype);
+  c.set(1, shape, kLong);
+}
+
+TENON_INFER(kthvalue) {
+  const TensorImpl& t = c.tensor(0);
+  int dim = c.dim(c.integer(2), t.ndim());
+  int64_t k = c.integer(1), size = t.ndim() ? t.size(dim) : 1;
+  if (k < 1 || k > size) fail<ValueError>(c, "k is ", k, " but must be in [1, ", size, "] for dimension ", dim);
+  int64_t sizes[kMaxDims];
+  int n = 0;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (d != dim) sizes[n++] = t.size(d);
+    else if (c.flag(3)) sizes[n++] = 1;
+  }
+  IntArrayRef shape(sizes, static_cast<std::size_t>(n));
+  c.set(0, shape, t.dtype);
+  c.set(1, shape, kLong);
+}
+
+// Sized by the kernels.
+TENON_INFER(unique2) {
+  c.set(0, IntArrayRef(), c.tensor(0).dtype);
+  c.set(1, IntArrayRef(), kLong);
+  c.set(2, IntArrayRef(), kLong);
+}
+TENON_INFER(unique_dim) {
+  c.dim(c.integer(1), c.tensor(0).ndim());
+  infer_unique2(c);
+}
+TENON_INFER(unique_consecutive) {
+  if (!c.none(3)) c.dim(c.integer(3), c.tensor(0).ndim());
+  infer_unique2(c);
+}
+
+TENON_INFER(searchsorted) {
+  const TensorImpl &row = c.tensor(0), &t = c.tensor(1);
+  if (row.dtype != t.dtype) {
+    fail<TypeError>(c, "expected ", dtype_name(row.dtype), " but found ", dtype_name(t.dtype), " for argument 'self'");
+  }
+  if (row.ndim() == 0) fail<ValueError>(c, "argument 'sorted_sequence' must have at least 1 dimension");
+  bool fits = row.ndim() == 1 || row.ndim() == t.ndim();
+  for (int d = 0; fits && row.ndim() > 1 && d + 1 < row.ndim(); ++d) fits = row.size(d) == t.size(d);
+  if (!fits) {
+    fail<ValueError>(c, "rows of shape ", text(row.sizes()), " do not match 'self' of shape ", text(t.sizes()));
+  }
+  if (!c.none(4)) {
+    std::string_view side(c.in[4].u.str, c.in[4].len);
+    if (side != "left" && side != "right") fail<ValueError>(c, "argument 'side' must be left or right, got '", side, "'");
+    if (side == "left" && c.flag(3)) fail<ValueError>(c, "side 'left' contradicts right=true");
+  }
+  if (const TensorImpl* sorter = c.tensor_or_null(5)) {
+    if (sorter->sizes() != row.sizes() || sorter->dtype != kLong) {
+      fail<ValueError>(c, "argument 'sorter' must be int64 with the shape of 'sorted_sequence', got ",
+                       text(sorter->sizes()));
+    }
+  }
+  c.set(0, t.sizes(), c.flag(2) ? kInt : kLong);
+}
+
+TENON_INFER(repeat_interleave) {
+  const TensorImpl& t = c.tensor(0);
+  if (t.ndim() != 1) fail<ValueError>(c, "argument 'repeats' must have 1 dimension, got ", t.ndim());
+  if (t.dtype != kLong && t.dtype != kInt) {
+    fail<TypeError>(c, "argument 'repeats' must be int64 or int32, got ", dtype_name(t.dtype));
+  }
+  c.set(0, IntArrayRef(), t.dtype);
+}
+
+}  // namespace tenon::core
