@@ -1,0 +1,86 @@
+/* SPDX-FileCopyrightText: Copyright the Tenon authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* A whole device plugin over malloc, in C. Each file of this folder changes one thing of it by a macro. */
+#ifndef PLUGIN_NAME
+#error "define PLUGIN_NAME first"
+#endif
+#ifndef PLUGIN_DEVICE
+#define PLUGIN_DEVICE PLUGIN_NAME
+#endif
+#ifndef PLUGIN_MAJOR
+#define PLUGIN_MAJOR TN_ABI_MAJOR
+#endif
+#ifndef PLUGIN_MINOR
+#define PLUGIN_MINOR TN_ABI_TARGET_MINOR
+#endif
+#ifndef PLUGIN_SIZE
+#define PLUGIN_SIZE sizeof(tn_plugin)
+#endif
+#ifndef PLUGIN_FLAGS
+#define PLUGIN_FLAGS TN_PLUGIN_UNLOADABLE
+#endif
+#ifndef PLUGIN_COPY
+#define PLUGIN_COPY copy
+#endif
+#ifndef PLUGIN_KERNELS
+#define PLUGIN_KERNELS 0, 0
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tenon/abi/plugin.h"
+
+#define TEXT(s) {s, sizeof(s) - 1}
+
+static tn_status count(void* context, int32_t* n) {
+  (void)context;
+  *n = 1;
+  return TN_OK;
+}
+static tn_status props(void* context, int32_t index, tn_device_props* out) {
+  (void)context, (void)index;
+  memcpy(out->name, "toy", 4);
+  out->total_bytes = out->free_bytes = 1u << 30;
+  out->alignment = 16;
+  out->flags = TN_DEVICE_HOST_READABLE;
+  return TN_OK;
+}
+static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+  (void)context, (void)index, (void)stream;
+  *handle = malloc(bytes ? bytes : 1);
+  return *handle ? TN_OK : TN_ERROR_MEMORY;
+}
+static void release(void* context, int32_t index, void* handle, uint64_t bytes, tn_stream* stream) {
+  (void)context, (void)index, (void)bytes, (void)stream;
+  free(handle);
+}
+static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
+                      const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+  (void)context, (void)dst_device, (void)src_device, (void)stream;
+  memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
+  return TN_OK;
+}
+static tn_status sync(void* context, int32_t index, tn_stream* stream) {
+  (void)context, (void)index, (void)stream, (void)copy;
+  return TN_OK;
+}
+#ifndef PLUGIN_INIT
+#define PLUGIN_INIT start
+static tn_status start(const tn_host* host, tn_str* why) {
+  (void)why;
+  return TN_HAS(host, tn_host, log) ? TN_OK : TN_ERROR;
+}
+#endif
+
+static const tn_device_api api = {sizeof(tn_device_api), 0, count, props, alloc, release, PLUGIN_COPY, sync,
+                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+static const tn_plugin plugin = {PLUGIN_SIZE,       PLUGIN_MAJOR, PLUGIN_MINOR,      PLUGIN_FLAGS,
+                                 sizeof(tn_kernel), TEXT(PLUGIN_NAME), TEXT("1.2.3"), TEXT("Tenon tests"),
+                                 TEXT(PLUGIN_DEVICE), 0, &api, PLUGIN_KERNELS, PLUGIN_INIT, 0, 0};
+
+#ifndef PLUGIN_ENTRY
+#define PLUGIN_ENTRY tenon_plugin_v1
+#endif
+__attribute__((visibility("default"))) const tn_plugin* PLUGIN_ENTRY(void) { return &plugin; }

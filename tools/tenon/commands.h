@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of `tenon`. Each writes to standard output and throws tenon::Error for a request it cannot serve.
+#pragma once
+
+#include <string>
+
+namespace tenon::command {
+
+void plugins(bool load, bool json);
+void devices(bool json);
+void ops(const std::string& name, bool json);  // empty: all
+void why(const std::string& op, const std::string& device, const std::string& dtype, bool json);
+
+}  // namespace tenon::command

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The `tenon` command: looks at plugins, devices and ops of this installation.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "commands.h"
+#include "tenon/abi/client.h"
+#include "tenon/core/error.h"
+
+#ifndef TENON_VERSION
+#define TENON_VERSION "0.1.0"
+#endif
+
+namespace {
+
+constexpr const char* kAbout =
+    "Looks at the plugins, devices and operators of this Tenon installation.\n"
+    "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is searched.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  tenon plugins                     what was found, where, and why something was refused\n"
+    "  tenon plugins --load              opens everything, so that every fault shows\n"
+    "  tenon devices                     devices that programs can name, their memory, who serves them\n"
+    "  tenon ops add                     schemas and texts of add, and who serves it\n"
+    "  tenon why add.Tensor cpu float32  every rung that could serve the call, and its reason\n"
+    "\n"
+    "Environment:\n"
+    "  TENON_PLUGIN_PATH        search these folders only (absolute, with ':' between)\n"
+    "  TENON_ADD_PLUGIN_PATH    search these folders first\n"
+    "  TENON_PLUGINS_SELECT     use only plugins with these names (globs, with ',' between)\n"
+    "  TENON_PLUGINS_DISABLE    leave these out";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{kAbout, "tenon"};
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", [] {
+    return std::string("tenon " TENON_VERSION ", ABI ") + std::to_string(tn_abi_version() >> 16) + "." +
+           std::to_string(tn_abi_version() & 0xffff);
+  });
+
+  bool json = false, load = false;
+  std::string name, op, device, dtype;
+  auto with_json = [&](CLI::App* c) {
+    c->add_flag("--json", json, "Write JSON instead of a table");
+    return c;
+  };
+  CLI::App* plugins = with_json(app.add_subcommand(
+      "plugins", "Lists plugins: found, opened, refused and why.\nA plugin stays 'found' until its device is used."));
+  plugins->add_flag("--load", load, "Open all of them now");
+  CLI::App* devices = with_json(app.add_subcommand("devices", "Lists devices with their memory and plugins."));
+  CLI::App* ops = with_json(app.add_subcommand(
+      "ops", "Lists operators, or shows one: schema, text, dtypes, and who serves it on which device."));
+  ops->add_option("NAME", name, "An operator, with or without overload: add, add.Tensor");
+  CLI::App* why = with_json(app.add_subcommand(
+      "why",
+      "Explains which rung serves an operator on a device with a dtype: native kernel, decomposition,\n"
+      "staged through the host, or none; each with its reason."));
+  why->add_option("OP", op, "An operator: softmax.int")->required();
+  why->add_option("DEVICE", device, "A device: cpu, cuda, cuda:1")->required();
+  why->add_option("DTYPE", dtype, "A dtype: float32, int64, bool ...")->required();
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    if (*plugins) tenon::command::plugins(load, json);
+    if (*devices) tenon::command::devices(json);
+    if (*ops) tenon::command::ops(name, json);
+    if (*why) tenon::command::why(op, device, dtype, json);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tenon: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
