@@ -1,0 +1,305 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The way in: small host blocks from the thread's own lists, everything else from the device's pool.
+#include "tenon/core/allocator.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "device_pool.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+namespace {
+
+constexpr uint64_t kSmallest = 64;
+constexpr uint64_t kSmallLimit = uint64_t{1} << 20;
+constexpr int kSmallClasses = 57;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int64_t kSmallKept = 0;  // a cache would hide a use after free
+#else
+constexpr int64_t kSmallKept = int64_t{64} << 20;  // bytes that a thread keeps
+#endif
+
+// 64, then four classes a doubling up to 1 MiB: a block is at most a quarter larger than asked.
+int small_class(uint64_t bytes) {
+  if (bytes <= kSmallest) return 0;
+  uint64_t n = bytes - 1;
+  int top = 63 - __builtin_clzll(n);
+  return (top - 6) * 4 + static_cast<int>(n >> (top - 2) & 3) + 1;
+}
+
+uint64_t small_bytes(int c) {
+  if (c == 0) return kSmallest;
+  int top = (c - 1) / 4 + 6;
+  return static_cast<uint64_t>((c - 1) % 4 + 5) << (top - 2);
+}
+
+// Written by its thread alone, read by memory_stats.
+class Counter {
+ public:
+  int64_t get() const { return v_.load(std::memory_order_relaxed); }
+  void set(int64_t v) { v_.store(v, std::memory_order_relaxed); }
+  void add(int64_t d) { set(get() + d); }
+
+ private:
+  std::atomic<int64_t> v_{0};
+};
+
+struct Books {
+  Counter allocated, peak, reserved, reserved_peak, calls, device_calls;
+  void took(int64_t bytes) {
+    calls.add(1);
+    allocated.add(bytes);
+    if (allocated.get() > peak.get()) peak.set(allocated.get());
+  }
+  void grew(int64_t bytes) {
+    reserved.add(bytes);
+    if (bytes > 0) device_calls.add(1);
+    if (reserved.get() > reserved_peak.get()) reserved_peak.set(reserved.get());
+  }
+  void join(const Books& o) {
+    allocated.add(o.allocated.get());
+    peak.add(o.peak.get());
+    reserved.add(o.reserved.get());
+    reserved_peak.add(o.reserved_peak.get());
+    calls.add(o.calls.get());
+    device_calls.add(o.device_calls.get());
+  }
+};
+
+// Free small blocks of one thread; the first word of a free block links to the next.
+struct SmallCache {
+  struct Node { Node* next; };
+  Node* head[kSmallClasses] = {};
+  int64_t kept = 0;
+  Books books;
+  SmallCache *prev = nullptr, *next = nullptr;  // among all threads' caches
+};
+
+__thread SmallCache* t_small __attribute__((tls_model("initial-exec")));
+__thread bool t_ended __attribute__((tls_model("initial-exec")));
+
+// Every thread's books. Threads that have ended, or are about to, share `shared`.
+struct AllCaches {
+  std::mutex lock;
+  SmallCache* first = nullptr;
+  Books shared;
+};
+
+AllCaches& all_caches();
+
+void drop_lists(SmallCache& c) noexcept {
+  for (int k = 0; k < kSmallClasses; ++k) {
+    while (SmallCache::Node* n = c.head[k]) {
+      c.head[k] = n->next;
+      c.books.grew(-static_cast<int64_t>(small_bytes(k)));
+      std::free(n);
+    }
+  }
+  c.kept = 0;
+}
+
+struct SmallGuard {
+  ~SmallGuard() {
+    SmallCache* c = t_small;
+    t_small = nullptr;
+    t_ended = true;
+    drop_lists(*c);
+    AllCaches& all = all_caches();
+    std::lock_guard<std::mutex> hold(all.lock);
+    all.shared.join(c->books);
+    (c->prev != nullptr ? c->prev->next : all.first) = c->next;
+    if (c->next != nullptr) c->next->prev = c->prev;
+    delete c;
+  }
+};
+
+SmallCache* open_cache() {
+  if (t_small != nullptr || t_ended) return t_small;
+  auto* c = new SmallCache;
+  t_small = c;
+  static thread_local SmallGuard guard;
+  static_cast<void>(&guard);
+  AllCaches& all = all_caches();
+  std::lock_guard<std::mutex> hold(all.lock);
+  c->next = all.first;
+  if (all.first != nullptr) all.first->prev = c;
+  all.first = c;
+  return c;
+}
+
+TENON_COLD Block small_refill(int k, uint64_t bytes) {
+  SmallCache* c = open_cache();
+  uint64_t size = small_bytes(k);
+  void* p = nullptr;
+  if (posix_memalign(&p, kSmallest, size) != 0) {
+    if (c != nullptr) drop_lists(*c);
+    cache_trim(0, 0);
+    if (posix_memalign(&p, kSmallest, size) != 0) {
+      MemoryStats s = memory_stats(0, 0);
+      throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes, " bytes, allocated ", s.allocated,
+                                        ", cached ", s.reserved - s.allocated, ", free 0"));
+    }
+  }
+  if (c != nullptr) {
+    c->books.grew(static_cast<int64_t>(size));
+    c->books.took(static_cast<int64_t>(bytes));
+  } else {
+    std::lock_guard<std::mutex> hold(all_caches().lock);
+    all_caches().shared.grew(static_cast<int64_t>(size));
+    all_caches().shared.took(static_cast<int64_t>(bytes));
+  }
+  return {p, 0, bytes, nullptr};
+}
+
+TENON_COLD void small_spill(void* p, int k, uint64_t bytes) noexcept {
+  auto size = static_cast<int64_t>(small_bytes(k));
+  SmallCache* c = t_small;
+  if (c == nullptr && !t_ended) {
+    try {
+      c = open_cache();
+    } catch (const std::bad_alloc&) {  // as a thread that has ended
+    }
+  }
+  if (c == nullptr) {
+    std::lock_guard<std::mutex> hold(all_caches().lock);
+    all_caches().shared.allocated.add(-static_cast<int64_t>(bytes));
+    all_caches().shared.grew(-size);
+    std::free(p);
+    return;
+  }
+  c->books.allocated.add(-static_cast<int64_t>(bytes));
+  if (c->kept + size > kSmallKept) drop_lists(*c);
+  if (size > kSmallKept) {
+    c->books.grew(-size);
+    std::free(p);
+    return;
+  }
+  auto* n = static_cast<SmallCache::Node*>(p);
+  n->next = c->head[k];
+  c->head[k] = n;
+  c->kept += size;
+}
+
+inline Block small_alloc(uint64_t bytes) {
+  int k = small_class(bytes);
+  SmallCache* c = t_small;
+  if (TENON_UNLIKELY(c == nullptr || c->head[k] == nullptr)) return small_refill(k, bytes);
+  SmallCache::Node* n = c->head[k];
+  c->head[k] = n->next;
+  c->kept -= static_cast<int64_t>(small_bytes(k));
+  c->books.took(static_cast<int64_t>(bytes));
+  return {n, 0, bytes, nullptr};
+}
+
+inline void small_free(void* p, uint64_t bytes) noexcept {
+  int k = small_class(bytes);
+  SmallCache* c = t_small;
+  auto size = static_cast<int64_t>(small_bytes(k));
+  if (TENON_UNLIKELY(c == nullptr || c->kept + size > kSmallKept)) return small_spill(p, k, bytes);
+  auto* n = static_cast<SmallCache::Node*>(p);
+  n->next = c->head[k];
+  c->head[k] = n;
+  c->kept += size;
+  c->books.allocated.add(-static_cast<int64_t>(bytes));
+}
+
+std::atomic<DevicePool*> g_pools[kMaxDevices][kMaxOrdinals];
+std::mutex g_pools_lock;
+
+template <class F>
+void each_pool(F f) {
+  for (auto& row : g_pools) {
+    for (auto& place : row) {
+      if (DevicePool* p = place.load(std::memory_order_acquire)) f(*p);
+    }
+  }
+}
+
+// A fork while another thread holds one of these locks would leave it locked in the child for ever.
+void before_fork() {
+  g_pools_lock.lock();
+  all_caches().lock.lock();
+  each_pool([](DevicePool& p) { p.lock().lock(); });
+}
+void after_fork() {
+  each_pool([](DevicePool& p) { p.lock().unlock(); });
+  all_caches().lock.unlock();
+  g_pools_lock.unlock();
+}
+
+AllCaches& all_caches() {
+  static AllCaches& a = *[] {
+    pthread_atfork(before_fork, after_fork, after_fork);
+    return new AllCaches;
+  }();
+  return a;
+}
+
+TENON_COLD DevicePool& make_pool(int slot, int index) {
+  TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ", kMaxOrdinals - 1, ", got ",
+              index);
+  all_caches();  // makes fork safe
+  std::lock_guard<std::mutex> hold(g_pools_lock);
+  std::atomic<DevicePool*>& place = g_pools[slot][index];
+  if (place.load(std::memory_order_relaxed) == nullptr) {
+    place.store(new DevicePool(slot, index), std::memory_order_release);
+  }
+  return *place.load(std::memory_order_relaxed);
+}
+
+inline DevicePool* pool_or_null(int slot, int index) noexcept {
+  if (slot < 0 || slot >= kMaxDevices || index < 0 || index >= kMaxOrdinals) return nullptr;
+  return g_pools[slot][index].load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream) {
+  if (bytes == 0) return {nullptr, 0, 0, nullptr};
+  if (TENON_LIKELY(slot == 0 && bytes <= kSmallLimit)) return small_alloc(bytes);
+  if (slot != 0 && device_entry(slot).api == nullptr) usable_slot(device_entry(slot).type);
+  DevicePool* p = pool_or_null(slot, index);
+  return (p != nullptr ? *p : make_pool(slot, index)).alloc(bytes, stream);
+}
+
+void cache_free(int slot, int index, const Block& b, tn_stream*) noexcept {
+  if (b.owner != nullptr) {
+    pool_or_null(slot, index)->free(static_cast<Span*>(b.owner));
+  } else if (b.bytes != 0) {
+    small_free(b.handle, b.bytes);
+  }
+}
+
+void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream) {
+  if (b.owner != nullptr) pool_or_null(slot, index)->record_stream(static_cast<Span*>(b.owner), stream);
+}
+
+void cache_trim(int slot, int index) {
+  if (slot == 0 && t_small != nullptr) drop_lists(*t_small);
+  if (DevicePool* p = pool_or_null(slot, index)) p->trim();
+}
+
+MemoryStats memory_stats(int slot, int index) {
+  MemoryStats s{};
+  if (DevicePool* p = pool_or_null(slot, index)) s = p->stats();
+  if (slot != 0) return s;
+  AllCaches& all = all_caches();
+  std::lock_guard<std::mutex> hold(all.lock);
+  Books sum;
+  sum.join(all.shared);
+  for (SmallCache* c = all.first; c != nullptr; c = c->next) sum.join(c->books);
+  s.allocated += static_cast<uint64_t>(sum.allocated.get());
+  s.allocated_peak += static_cast<uint64_t>(sum.peak.get());
+  s.reserved += static_cast<uint64_t>(sum.reserved.get());
+  s.reserved_peak += static_cast<uint64_t>(sum.reserved_peak.get());
+  s.allocations += static_cast<uint64_t>(sum.calls.get());
+  s.device_allocations += static_cast<uint64_t>(sum.device_calls.get());
+  return s;
+}
+
+}  // namespace tenon::core

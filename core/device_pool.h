@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Large host blocks and all device memory of one device. Private to core.
+//
+// Memory comes from the device in segments. A segment is a chain of spans in the order of their offsets; neighbours
+// that are free and of one stream are always merged. Free spans hang in lists, per stream and per kind (small
+// requests have segments of their own, or they would pin large ones), binned by size, 16 bins a doubling.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "tenon/core/allocator.h"
+
+namespace tenon::core {
+
+inline constexpr int kSpanStreams = 4;
+
+struct Span {
+  Span *prev, *next;            // neighbours in the segment
+  Span *bin_prev, *bin_next;    // in the list of free spans, or of pending ones
+  Span *segment_prev, *segment_next;  // among the first spans of segments
+  void* handle;
+  uint64_t offset, bytes;
+  uint64_t asked;               // while in use
+  tn_stream* stream;            // whose order a free span follows
+  tn_stream* used_on[kSpanStreams];
+  tn_event* events[kSpanStreams];
+  uint8_t n_used;
+  bool used_on_many;            // more streams than fit above
+  bool free;
+  bool small;
+};
+
+// Free spans of one stream and one kind.
+class FreeLists {
+ public:
+  static constexpr int kBins = 640;
+  FreeLists(tn_stream* stream, bool small) : stream(stream), small(small) {}
+  void insert(Span* s) noexcept;
+  void remove(Span* s) noexcept;
+  Span* best(uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
+  tn_stream* stream;
+  bool small;
+
+ private:
+  Span* bin_[kBins] = {};
+  uint64_t map_[kBins / 64] = {};
+};
+
+class DevicePool {
+ public:
+  DevicePool(int slot, int index);
+  Block alloc(uint64_t bytes, tn_stream* stream);
+  void free(Span* s) noexcept;
+  void record_stream(Span* s, tn_stream* stream);
+  void trim();
+  MemoryStats stats();
+  std::mutex& lock() { return lock_; }  // for fork
+
+ private:
+  const tn_device_api* api() const;
+  FreeLists* lists(tn_stream* stream, bool small);
+  Span* find(uint64_t bytes, tn_stream* stream, bool small);
+  Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small);
+  Span* grow(uint64_t bytes, tn_stream* stream, bool small);
+  Span* segment(uint64_t bytes, tn_stream* stream, bool small);
+  void split(Span* s, uint64_t bytes);
+  bool hand_over(tn_stream* from, tn_stream* to) noexcept;
+  void put_free(Span* s) noexcept;
+  void absorb_next(Span* s) noexcept;
+  void poll_pending(bool wait) noexcept;
+  void trim_locked() noexcept;
+  tn_event* record(tn_stream* stream) noexcept;
+  [[noreturn]] void out_of_memory(uint64_t bytes);
+
+  const int slot_, index_;
+  uint64_t granule_;
+  uint64_t keep_;  // bytes that may lie unused before they go back
+  std::mutex lock_;
+  std::vector<FreeLists*> lists_;
+  Span* segments_ = nullptr;
+  Span* pending_ = nullptr;  // freed, but used on further streams that have not passed their events yet
+  MemoryStats stats_{};
+};
+
+}  // namespace tenon::core

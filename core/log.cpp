@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/log.h"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_set>
+
+namespace tenon {
+namespace {
+
+std::atomic<WarningHandler> g_warning_handler{nullptr};
+std::atomic<core::LogHandler> g_log_handler{nullptr};
+
+bool first_time(std::string_view key) {
+  static std::mutex& lock = *new std::mutex;
+  static auto& seen = *new std::unordered_set<std::string>;
+  std::lock_guard<std::mutex> hold(lock);
+  return seen.emplace(key).second;
+}
+
+}  // namespace
+
+WarningHandler set_warning_handler(WarningHandler f) { return g_warning_handler.exchange(f); }
+
+void warn(std::string_view category, std::string_view message, const char* file, int line) {
+  if (WarningHandler f = g_warning_handler.load(std::memory_order_acquire)) f(Warning{category, message, file, line});
+}
+
+void warn_once(std::string_view key, std::string_view category, std::string_view message) {
+  // A warning that nobody can hear is not used up.
+  if (g_warning_handler.load(std::memory_order_acquire) != nullptr && first_time(key)) warn(category, message);
+}
+
+namespace core {
+
+LogHandler set_log_handler(LogHandler f) { return g_log_handler.exchange(f); }
+
+void log(int level, std::string_view text) {
+  if (LogHandler f = g_log_handler.load(std::memory_order_acquire)) f(level, text);
+}
+
+}  // namespace core
+}  // namespace tenon
