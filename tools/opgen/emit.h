@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The writers. Each takes the rows and leaves files alone that would not change.
+#pragma once
+
+#include "tools/opgen/row.h"
+
+namespace opgen {
+
+inline constexpr const char* kGenerated = "// Written by opgen from core/ops; edit the row instead.\n";
+
+void emit_core_table(const std::vector<Row>& rows, const std::string& path);
+void emit_op_ids(const std::vector<Row>& rows, const std::string& path);
+void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder);
+
+void emit_methods(const std::vector<Row>& rows, const std::string& path);      // body of class Tensor
+void emit_declarations(const std::vector<Row>& rows, const std::string& path);  // functions of one family
+void emit_composites(const std::vector<Row>& rows, const std::string& path);    // declarations, all families
+void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path);
+void emit_nodes(const std::vector<Row>& rows, const std::string& family, const std::string& folder);
+
+// What a formula of a row needs saved. `how` is one of tensor, geometry, value.
+struct Saved {
+  std::string name;
+  enum Kind { Tensor, OutTensor, TensorList, OptTensor, Geometry, Value } kind;
+  const Arg* arg = nullptr;  // null for a result
+  int result = -1;
+};
+struct NodePlan {
+  std::vector<Saved> saved;
+  std::vector<std::string> formulas;  // rewritten, parallel to row.grads
+  std::vector<const Arg*> inputs;     // differentiable arguments, in order of the schema
+  bool reduces = false;               // gradients go back to the arguments' shapes
+};
+NodePlan plan_node(const Row& row);
+std::string node_name(const Row& row);
+
+}  // namespace opgen

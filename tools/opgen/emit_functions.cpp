@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Writes the bodies of a family: box the arguments, record, call core, and the entries by name.
+#include <algorithm>
+
+#include "tools/opgen/emit.h"
+
+namespace opgen {
+namespace {
+
+std::string forward_args(const Schema& s) {
+  std::string out;
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    if (!out.empty()) out += ", ";
+    if (options_start(s, i)) { out += "options"; i += 3; continue; }
+    out += s.args[i].name;
+  }
+  return out;
+}
+
+// Locals that a boxed argument borrows from, and the initialiser of in[].
+void boxing(const Schema& s, std::string& locals, std::string& values) {
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    if (options_start(s, i)) {
+      locals += "  const BoxedOptions options_(options);\n";
+      values += "options_.dtype, options_.layout, options_.device, options_.pin_memory, ";
+      i += 3;
+      continue;
+    }
+    const Arg& a = s.args[i];
+    std::string at = std::to_string(i);
+    if (a.type.tensor() && a.type.list) {
+      locals += "  const BoxedList " + a.name + "_(id, " + at + ", " + a.name + ");\n";
+      values += a.name + "_.value(), ";
+    } else if (a.type.plain_tensor() && !a.type.optional) {
+      values += "box(id, " + at + ", " + a.name + "), ";
+    } else if (a.type.base == "int" && a.type.fixed > 1) {
+      locals += "  const BoxedInts<" + std::to_string(a.type.fixed) + "> " + a.name + "_(" + a.name + ");\n";
+      values += a.name + "_.value(), ";
+    } else if (a.type.base == "Scalar" && a.type.list) {
+      locals += "  const BoxedScalars " + a.name + "_(" + a.name + ");\n";
+      values += a.name + "_.value(), ";
+    } else {
+      values += "box(" + a.name + "), ";
+    }
+  }
+}
+
+std::string tracked_args(const std::vector<const Arg*>& inputs) {
+  std::string out;
+  for (const Arg* a : inputs) out += (out.empty() ? "" : " || ") + std::string("tracked(") + a->name + ")";
+  return out;
+}
+
+std::string record_function(const Row& r, const NodePlan& plan) {
+  std::string node = node_name(r);
+  std::string out = "core::Ref<" + node + "> record_" + r.ident() + "(" + params(r.schema, false) + ", [[maybe_unused]] bool inplace) {\n";
+  out += "  auto node = make_node<" + node + ">();\n";
+  out += "  node->n_grads = " + std::to_string(r.schema.results.size()) + ";\n";
+  bool list = std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const Arg* a) { return a->type.list; });
+  if (list) {
+    std::string total;
+    for (const Arg* a : plan.inputs) total += (total.empty() ? "" : " + ") + (a->type.list ? "static_cast<uint32_t>(" + a->name + ".size())" : std::string("1"));
+    out += "  node->make_edges(" + total + ");\n";
+  }
+  std::string at = "0";
+  for (const Arg* a : plan.inputs) {
+    if (a->type.list) {
+      out += "  node->n_" + a->name + "_ = static_cast<uint32_t>(" + a->name + ".size());\n";
+      out += "  connect_list(*node, " + at + ", " + a->name + ");\n";
+      at += " + node->n_" + a->name + "_";
+    } else {
+      out += "  connect(*node, " + at + ", " + a->name + ");\n";
+      at = at == "0" ? "1" : std::all_of(at.begin(), at.end(), ::isdigit) ? std::to_string(std::stoi(at) + 1) : at + " + 1";
+    }
+  }
+  for (const Saved& s : plan.saved) {
+    if (s.kind == Saved::OutTensor) continue;
+    if (s.kind == Saved::Geometry) { out += "  node->" + s.name + "_geometry.save(" + s.name + ");\n"; continue; }
+    if (s.kind == Saved::Value) { out += "  node->" + s.name + "_ = " + (s.arg->type.base == "str" && s.arg->type.optional ? "own_str(" + s.name + ")" : s.name) + ";\n"; continue; }
+    std::string condition;
+    for (std::size_t k = 0; k < r.grads.size(); ++k) {
+      // Which formulas use it decides when it is kept: nothing is saved for a gradient that nobody asks for.
+      const std::string& f = plan.formulas[k];
+      std::size_t p = f.find(s.name);
+      bool used = p != std::string::npos;
+      if (!used) continue;
+      for (const std::string& t : r.grads[k].targets) condition += (condition.empty() ? "" : " || ") + std::string("tracked(") + t + ")";
+    }
+    bool self = !r.schema.args.empty() && s.arg == &r.schema.args[0] && r.inplace;
+    out += "  if (" + condition + ") node->" + s.name + "_.save(" + (self ? "inplace ? copy_of(" + s.name + ") : " + s.name : s.name) + ");\n";
+  }
+  return out + "  return node;\n}\n\n";
+}
+
+std::string finish(const Row& r, const NodePlan& plan, const char* indent, bool inplace) {
+  std::string out;
+  for (const Saved& s : plan.saved) {
+    if (s.kind != Saved::OutTensor) continue;
+    std::string value = inplace ? "self" : "r" + std::to_string(s.result);
+    out += std::string(indent) + "node->" + s.name + "_.save_output(" + value + ", " + std::to_string(s.result) + ");\n";
+  }
+  return out;
+}
+
+std::string functional(const Row& r, const NodePlan& plan) {
+  const Schema& s = r.schema;
+  std::string locals, values;
+  boxing(s, locals, values);
+  std::size_t n = s.results.size();
+  std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n";
+  out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope row(id);\n" + locals;
+  out += "  const tn_value in[] = {" + values + "};\n";
+  bool grad = !r.grads.empty();
+  if (grad) {
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
+  }
+  out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
+  out += "  core::call(core::op_at(id), in, outs);\n";
+  for (std::size_t i = 0; i < n; ++i) out += "  Tensor r" + std::to_string(i) + " = adopt(outs[" + std::to_string(i) + "]);\n";
+  if (r.view()) out += "  set_view(r0, " + s.args[0].name + ");\n";
+  if (grad) {
+    out += "  if (node) {\n";
+    for (std::size_t i = 0; i < n; ++i) out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
+    out += finish(r, plan, "    ", false) + "  }\n";
+  }
+  if (n == 1) return out + "  return r0;\n}\n";
+  out += "  return {";
+  for (std::size_t i = 0; i < n; ++i) out += (i ? ", " : "") + std::string("std::move(r") + std::to_string(i) + ")";
+  return out + "};\n}\n";
+}
+
+std::string inplace_form(const Row& r, const NodePlan& plan) {
+  const Schema& s = r.schema;
+  std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope row(id);\n";
+  if (r.composite()) {
+    return out + "  write_inplace(id, self, composite::" + r.ident() + "(" + forward_args(s) + "));\n}\n";
+  }
+  std::string locals, values;
+  boxing(s, locals, values);
+  out += locals + "  const tn_value in[] = {" + values + "};\n  check_inplace(id, self);\n";
+  bool grad = !r.grads.empty();
+  if (grad) {
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) + ", true);\n";
+  }
+  std::string self = s.args[0].name;
+  out += "  core::TensorImpl* outs[] = {" + self + ".unsafeGetTensorImpl()};\n  core::call(core::op_at(id), in, outs, core::Form::Inplace);\n";
+  if (grad) out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(r, plan, "    ", true) + "  }\n";
+  else out += "  forget_history(id, " + self + ");\n";
+  return out + "}\n";
+}
+
+std::string out_form(const Row& r, const NodePlan&) {
+  const Schema& s = r.schema;
+  std::size_t n = s.results.size();
+  std::string outs, list, result = "Tensor&", back = "out";
+  if (n > 1) { result = "std::tuple<"; back = "{"; }
+  for (std::size_t i = 0; i < n; ++i) {
+    std::string name = n > 1 ? "out" + std::to_string(i) : "out";
+    outs += "Tensor& " + name + ", ";
+    list += (i ? ", " : "") + std::string("out_impl(") + name + ")";
+    if (n > 1) { result += (i ? ", " : "") + std::string("Tensor&"); back += (i ? ", " : "") + name; }
+  }
+  if (n > 1) { result += ">"; back += "}"; }
+  std::string out = result + " " + s.name + "_out(" + outs + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope row(id);\n";
+  std::string refuse;
+  for (const Arg& a : s.args) {
+    if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
+  }
+  out += refuse;
+  for (std::size_t i = 0; i < n; ++i) out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
+  if (r.composite()) {
+    out += "  auto value = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
+    for (std::size_t i = 0; i < n; ++i) {
+      std::string k = std::to_string(i);
+      out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(value));\n" : "  write_out(id, out, value);\n";
+    }
+    return out + "  return " + back + ";\n}\n";
+  }
+  std::string locals, values;
+  boxing(s, locals, values);
+  out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" + list + "};\n";
+  return out + "  core::call(core::op_at(id), in, outs, core::Form::Out);\n  return " + back + ";\n}\n";
+}
+
+std::string unboxed(const Schema& s, std::size_t from) {
+  std::string out;
+  for (std::size_t i = from; i < s.args.size(); ++i) {
+    if (!out.empty()) out += ", ";
+    std::string at = std::to_string(i);
+    if (options_start(s, i)) { out += "unbox_options(in + " + at + ")"; i += 3; continue; }
+    const Type& t = s.args[i].type;
+    if (t.base == "bool" && t.list && t.fixed) out += "unbox_bools<" + std::to_string(t.fixed) + ">(in[" + at + "])";
+    else out += "unbox_" + arg_type_enum(t) + "(in[" + at + "])";
+  }
+  return out;
+}
+
+std::string by_name(const Row& r, std::string& entries) {
+  const Schema& s = r.schema;
+  std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr";
+  if (r.function || r.method) {
+    f = "boxed_" + id;
+    std::string callee = r.composite() ? "composite::" + id : "call_" + id;
+    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  put(out, " + callee + "(" + unboxed(s, 0) + "));\n}\n";
+  }
+  if (r.inplace) {
+    i = "boxed_inplace_" + id;
+    std::string rest = unboxed(s, 1);
+    out += "void " + i + "(const tn_value* in, core::OwnedValue* out) {\n  Tensor self = unbox_Tensor(in[0]);\n  inplace_" + id +
+           "(self" + (rest.empty() ? "" : ", " + rest) + ");\n  put(out, self);\n}\n";
+  }
+  if (r.out) {
+    o = "boxed_out_" + id;
+    std::size_t n = s.results.size();
+    std::string names, make;
+    for (std::size_t k = 0; k < n; ++k) {
+      std::string name = "out" + std::to_string(k);
+      make += "  Tensor " + name + "(outs[" + std::to_string(k) + "]);\n";
+      names += name + ", ";
+    }
+    out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name + "_out(" + names + unboxed(s, 0) + ");\n}\n";
+  }
+  if (r.decomp) {
+    d = "boxed_decomp_" + id;
+    out += "void " + d + "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  put(out, decomp::" + id + "(" + unboxed(s, 0) + "));\n}\n";
+  }
+  entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
+  return out;
+}
+
+}  // namespace
+
+void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path) {
+  std::string out = std::string(kGenerated) + "#include \"nodes_" + family + ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
+  out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\nnamespace {\n\n";
+  std::string api = "}  // namespace\n\n", boxed, entries;
+  for (const Row& r : rows) {
+    if (r.family != family) continue;
+    NodePlan plan = plan_node(r);
+    if (!r.grads.empty()) out += record_function(r, plan);
+    const Schema& s = r.schema;
+    std::string callee = "call_" + r.ident();
+    if (r.composite()) {
+      out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n  RowScope row(op_id::" + r.ident() + ");\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n}\n";
+    } else if (r.function || r.method) {
+      out += functional(r, plan);
+    }
+    if (r.inplace) out += inplace_form(r, plan);
+    if (r.function) api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") { return " + callee + "(" + forward_args(s) + "); }\n";
+    std::string self_args = forward_args(s);
+    if (r.method || r.inplace) self_args = "*this" + self_args.substr(s.args[0].name.size());
+    if (r.method) api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const { return " + callee + "(" + self_args + "); }\n";
+    if (r.inplace) {
+      std::string rest = params(s, false, true);
+      api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n  inplace_" + r.ident() + "(" + self_args + ");\n  return const_cast<Tensor&>(*this);\n}\n";
+      if (r.function) api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ") {\n  inplace_" + r.ident() + "(" + forward_args(s) + ");\n  return self;\n}\n";
+    }
+    if (r.out) api += out_form(r, plan);
+    boxed += by_name(r, entries);
+  }
+  out += api + "\nnamespace {\n" + boxed + "const RowEntry entries[] = {\n" + entries + "};\nconst RowRegistration registration(entries, sizeof entries / sizeof entries[0]);\n}  // namespace\n";
+  write_if_changed(path, out + "}  // namespace tenon\n");
+}
+
+}  // namespace opgen

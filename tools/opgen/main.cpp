@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// opgen: reads core/ops/*.ops and writes, only where something changed, the op table of core, the op headers of the
+// SDK, the functions, methods and autograd nodes of tenon, and the pointwise kernels' sources.
+//
+//   opgen --core OUT  --sdk OUT  --tenon OUT  --infer DIR  FILE.ops...
+//   opgen --pointwise DEF OUT
+//   opgen --pointwise-list DEF
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "tools/opgen/emit.h"
+#include "tools/opgen/pointwise.h"
+
+namespace fs = std::filesystem;
+using namespace opgen;
+
+namespace {
+
+// Names of the infer functions that core defines: a typo in a row is caught here, at its line.
+std::set<std::string> infer_names(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& e : fs::directory_iterator(folder)) {
+    if (e.path().extension() != ".cpp") continue;
+    std::string text = read_file(e.path());
+    const std::string mark = "TENON_INFER(";
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+      std::size_t b = at + mark.size();
+      names.insert(text.substr(b, text.find(')', b) - b));
+    }
+  }
+  return names;
+}
+
+void check_all(const std::vector<Row>& rows, const std::string& infer_folder) {
+  std::set<std::string> infers = infer_names(infer_folder);
+  std::map<std::string, const Row*> seen;
+  for (const Row& r : rows) {
+    auto [it, fresh] = seen.emplace(r.ident(), &r);
+    if (!fresh) throw RowError(r.file, r.line, r.schema.full() + " has a row already at " + it->second->file + ":" + std::to_string(it->second->line));
+    if (!r.infer.empty() && !infers.count(r.infer)) throw RowError(r.file, r.line, "no TENON_INFER(" + r.infer + ") in " + infer_folder);
+  }
+  for (const Row& r : rows) {
+    if (r.scalar_overload.empty()) continue;
+    bool found = std::any_of(rows.begin(), rows.end(), [&](const Row& o) { return o.schema.full() == r.scalar_overload; });
+    if (!found) throw RowError(r.file, r.line, "scalar names '" + r.scalar_overload + "', which has no row");
+  }
+}
+
+int generate(const std::map<std::string, std::string>& flags, const std::vector<std::string>& files) {
+  std::vector<Row> rows;
+  std::vector<std::string> families;
+  for (const std::string& f : files) {
+    std::vector<Row> more = parse_file(f);
+    families.push_back(fs::path(f).stem());
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].index = static_cast<int>(i);
+  check_all(rows, flags.at("--infer"));
+  emit_core_table(rows, flags.at("--core") + "/op_table.gen.cpp");
+  emit_sdk_headers(rows, flags.at("--sdk") + "/tenon/sdk/ops");
+  std::string out = flags.at("--tenon");
+  emit_op_ids(rows, out + "/op_ids.gen.h");
+  emit_methods(rows, out + "/tenon/tensor_methods.gen.h");
+  emit_composites(rows, out + "/tenon/ops/composite.gen.h");
+  std::string all = std::string(kGenerated) + "#pragma once\n\n";
+  for (const std::string& family : families) {
+    std::vector<Row> own;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(own), [&](const Row& r) { return r.family == family; });
+    emit_declarations(own, out + "/tenon/ops/" + family + ".gen.h");
+    emit_nodes(rows, family, out);
+    emit_functions(rows, family, out + "/functions_" + family + ".gen.cpp");
+    all += "#include \"tenon/ops/" + family + ".gen.h\"\n";
+  }
+  write_if_changed(out + "/tenon/ops.gen.h", all);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    std::map<std::string, std::string> flags;
+    std::vector<std::string> files;
+    for (int i = 1; i < argc; ++i) {
+      std::string a = argv[i];
+      if (a == "--pointwise" && i + 2 < argc) return generate_pointwise(argv[i + 1], argv[i + 2]);
+      if (a == "--pointwise-list" && i + 1 < argc) {
+        for (const std::string& n : pointwise_names(argv[i + 1])) std::printf("%s\n", n.c_str());
+        return 0;
+      }
+      if (a.rfind("--", 0) == 0 && i + 1 < argc) flags[a] = argv[++i];
+      else files.push_back(a);
+    }
+    for (const char* need : {"--core", "--sdk", "--tenon", "--infer"}) {
+      if (!flags.count(need)) throw std::runtime_error(std::string("opgen: missing ") + need + " DIR");
+    }
+    return generate(flags, files);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What a row of core/ops/*.ops says, parsed and checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace opgen {
+
+// A fault in a row; what() is "file:line: text", which editors jump to.
+struct RowError : std::runtime_error {
+  RowError(const std::string& file, int line, const std::string& text)
+      : std::runtime_error(file + ":" + std::to_string(line) + ": error: " + text) {}
+};
+
+struct Type {
+  std::string base;  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator
+  bool list = false;
+  bool optional = false;          // of the whole: Tensor?, int[]?
+  bool optional_items = false;    // Tensor?[]
+  int fixed = 0;                  // int[2]
+
+  bool tensor() const { return base == "Tensor"; }
+  bool plain_tensor() const { return tensor() && !list; }
+};
+
+struct Arg {
+  std::string name;
+  Type type;
+  bool mutates = false;  // (a!) in the schema
+  bool keyword_only = false;
+  std::optional<std::string> def;
+};
+
+struct Result {
+  std::string name;  // empty unless given
+  Type type;
+};
+
+struct Schema {
+  std::string name, overload;
+  std::vector<Arg> args;
+  std::vector<Result> results;
+  std::string text;       // ATen's form, as shown to people
+  std::string canonical;  // what the digest covers: names of arguments and results left out of nothing but results
+
+  std::string full() const { return overload.empty() ? name : name + "." + overload; }
+  std::string ident() const { return overload.empty() ? name : name + "_" + overload; }
+};
+
+struct Grad {
+  std::vector<std::string> targets;
+  std::string expr;
+  int line;
+};
+
+struct Row {
+  std::string file, family;
+  int line = 0;
+  Schema schema;
+  std::string infer, dtypes = "all", samples, doc, scalar_overload, kind = "kernel";
+  bool function = true, method = true, inplace = false, out = false;
+  bool decomp = false, dynamic = false, no_kernel = false, cross_device = false;
+  int random_words = 0;
+  int version = 1;
+  std::vector<std::string> mutates;
+  std::vector<Schema> since;
+  std::vector<Grad> grads;
+  int index = -1;
+
+  bool composite() const { return kind == "composite"; }
+  bool view() const { return kind == "view"; }
+  std::string ident() const { return schema.ident(); }
+};
+
+// Throws RowError.
+Schema parse_schema(const std::string& text, const std::string& file, int line);
+std::vector<Row> parse_file(const std::string& path);
+
+std::string digest_of(const Schema& s, int version);  // 32 bytes as "0x..,0x.."
+std::string read_file(const std::string& path);
+// Leaves the file alone when it has this text already, so that nothing is rebuilt.
+void write_if_changed(const std::string& path, const std::string& text);
+
+// The C++ form of a type as an argument and as a result, and its letter in signatures (sdk).
+std::string cpp_arg_type(const Type& t);
+std::string cpp_result_type(const Schema& s);
+std::string arg_type_enum(const Type& t);
+char type_letter(const Type& t);
+// True at the first of the four arguments dtype, layout, device, pin_memory, which C++ folds into TensorOptions.
+bool options_start(const Schema& s, std::size_t i);
+std::string cpp_default(const Arg& a);
+std::string params(const Schema& s, bool with_defaults, bool skip_self = false);
+
+}  // namespace opgen

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/opgen/row.h"
+
+namespace opgen {
+
+std::string cpp_arg_type(const Type& t) {
+  auto opt = [&](const std::string& inner) { return t.optional ? "std::optional<" + inner + ">" : inner; };
+  if (t.tensor()) {
+    if (t.list) return t.optional_items ? "ArrayRef<std::optional<Tensor>>" : "TensorList";
+    return t.optional ? "const std::optional<Tensor>&" : "const Tensor&";
+  }
+  if (t.base == "Scalar") {
+    if (t.list) return "ArrayRef<Scalar>";
+    return t.optional ? "const std::optional<Scalar>&" : "const Scalar&";
+  }
+  if (t.base == "int") {
+    if (t.list) return t.optional ? "OptionalIntArrayRef" : "IntArrayRef";
+    return opt("int64_t");
+  }
+  if (t.base == "float") {
+    if (t.list) return t.optional ? "std::optional<ArrayRef<double>>" : "ArrayRef<double>";
+    return opt("double");
+  }
+  if (t.base == "bool") {
+    if (t.list) return t.fixed ? "std::array<bool, " + std::to_string(t.fixed) + ">" : "ArrayRef<bool>";
+    return opt("bool");
+  }
+  if (t.base == "str") return opt("std::string_view");
+  if (t.base == "Generator") return "const std::optional<Generator>&";
+  return opt(t.base);  // ScalarType, Layout, Device, MemoryFormat
+}
+
+static std::string result_type(const Type& t) {
+  if (t.tensor()) return t.list ? "std::vector<Tensor>" : "Tensor";
+  if (t.base == "int") return t.list ? "std::vector<int64_t>" : "int64_t";
+  if (t.base == "float") return "double";
+  return t.base;  // bool, Scalar, ScalarType
+}
+
+std::string cpp_result_type(const Schema& s) {
+  if (s.results.empty()) return "void";
+  if (s.results.size() == 1) return result_type(s.results[0].type);
+  std::string out = "std::tuple<";
+  for (std::size_t i = 0; i < s.results.size(); ++i) out += (i ? ", " : "") + result_type(s.results[i].type);
+  return out + ">";
+}
+
+std::string arg_type_enum(const Type& t) {
+  std::string opt = t.optional ? "Opt" : "";
+  if (t.tensor()) return t.list ? (t.optional_items ? "OptTensorList" : "TensorList") : opt + "Tensor";
+  if (t.base == "Scalar") return t.list ? "ScalarList" : opt + "Scalar";
+  if (t.base == "int") return t.list ? opt + "IntList" : opt + "Int";
+  if (t.base == "float") return t.list ? opt + "FloatList" : opt + "Float";
+  if (t.base == "bool") return t.list ? "BoolList" : opt + "Bool";
+  if (t.base == "ScalarType") return opt + "Dtype";
+  if (t.base == "str") return opt + "Str";
+  return t.base;  // Layout, Device, MemoryFormat, Generator: always optional
+}
+
+char type_letter(const Type& t) {
+  auto pick = [&](char plain, char optional) { return t.optional ? optional : plain; };
+  if (t.tensor()) return t.list ? (t.optional_items ? 'Q' : 'L') : pick('T', 'O');
+  if (t.base == "Scalar") return t.list ? 'A' : pick('S', 's');
+  if (t.base == "int") return t.list ? pick('J', 'j') : pick('I', 'i');
+  if (t.base == "float") return t.list ? pick('G', 'g') : pick('F', 'f');
+  if (t.base == "bool") return t.list ? 'M' : pick('B', 'b');
+  if (t.base == "ScalarType") return pick('D', 'd');
+  if (t.base == "Layout") return 'Y';
+  if (t.base == "Device") return 'V';
+  if (t.base == "MemoryFormat") return 'P';
+  if (t.base == "str") return pick('C', 'c');
+  return 'R';  // Generator
+}
+
+bool options_start(const Schema& s, std::size_t i) {
+  static const char* const names[] = {"dtype", "layout", "device", "pin_memory"};
+  if (i + 4 > s.args.size()) return false;
+  for (int k = 0; k < 4; ++k) {
+    if (s.args[i + k].name != names[k]) return false;
+  }
+  return true;
+}
+
+std::string cpp_default(const Arg& a) {
+  const std::string& d = *a.def;
+  const Type& t = a.type;
+  if (d == "None") return t.list && t.optional && t.base == "int" ? "std::nullopt" : "{}";
+  if (d == "True") return "true";
+  if (d == "False") return "false";
+  if (t.base == "str") return '"' + d.substr(1, d.size() - 2) + '"';
+  if (t.base == "MemoryFormat") return d == "contiguous_format" ? "MemoryFormat::Contiguous" : "MemoryFormat::Preserve";
+  if (t.base == "int" && d == "Mean") return "1";
+  if (t.list && t.base == "bool" && t.fixed) return "{}";
+  if (t.list) return d.front() == '[' ? "{" + d.substr(1, d.size() - 2) + "}" : "{" + d + "}";
+  return d;
+}
+
+std::string params(const Schema& s, bool with_defaults, bool skip_self) {
+  std::string out;
+  for (std::size_t i = skip_self ? 1 : 0; i < s.args.size(); ++i) {
+    if (!out.empty()) out += ", ";
+    if (options_start(s, i)) {
+      out += "const TensorOptions& options";
+      if (with_defaults && s.args[i].def) out += " = {}";
+      i += 3;
+      continue;
+    }
+    out += cpp_arg_type(s.args[i].type) + " " + s.args[i].name;
+    if (with_defaults && s.args[i].def) out += " = " + cpp_default(s.args[i]);
+  }
+  return out;
+}
+
+}  // namespace opgen
