@@ -102,7 +102,7 @@ std::string entry(const Row& r, std::string& before) {
          std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id + ", results_" + id +
          ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" + digest_of(r.schema, r.version) + "},\n     " +
          since + ", " + std::to_string(r.since.size()) + ", " +
-         (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) + ", " + id + ", {}, {}, {}, {}, {}},\n";
+         (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) + ", " + id + ", {}, {}, {}, {}},\n";
 }
 
 std::string signature(const Schema& s) {
@@ -126,7 +126,7 @@ void emit_core_table(const std::vector<Row>& rows, const std::string& path) {
   out += "#include <cmath>\n\n#include \"tenon/core/infer.h\"\n\nnamespace tenon::core {\n";
   for (const std::string& i : infers) out += "TENON_INFER(" + i + ");\n";
   out += "namespace {\n" + before + "}  // namespace\n\n";
-  out += "extern const int g_row_count;\nextern Op g_rows[];\nconst int g_row_count = " + std::to_string(rows.size()) + ";\n";
+  out += "extern const int g_row_count;\nconst int g_row_count = " + std::to_string(rows.size()) + ";\n";
   out += "constinit Op g_rows[] = {\n" + table + "};\n}  // namespace tenon::core\n";
   write_if_changed(path, out);
 }

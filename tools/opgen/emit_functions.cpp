@@ -93,7 +93,7 @@ std::string record_function(const Row& r, const NodePlan& plan) {
   return out + "  return node;\n}\n\n";
 }
 
-std::string finish(const Row& r, const NodePlan& plan, const char* indent, bool inplace) {
+std::string finish(const NodePlan& plan, const char* indent, bool inplace) {
   std::string out;
   for (const Saved& s : plan.saved) {
     if (s.kind != Saved::OutTensor) continue;
@@ -116,13 +116,13 @@ std::string functional(const Row& r, const NodePlan& plan) {
     out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
   }
   out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
-  out += "  core::call(core::op_at(id), in, outs);\n";
+  out += "  core::call(core::g_rows[id], in, outs);\n";
   for (std::size_t i = 0; i < n; ++i) out += "  Tensor r" + std::to_string(i) + " = adopt(outs[" + std::to_string(i) + "]);\n";
   if (r.view()) out += "  set_view(r0, " + s.args[0].name + ");\n";
   if (grad) {
     out += "  if (node) {\n";
     for (std::size_t i = 0; i < n; ++i) out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
-    out += finish(r, plan, "    ", false) + "  }\n";
+    out += finish(plan, "    ", false) + "  }\n";
   }
   if (n == 1) return out + "  return r0;\n}\n";
   out += "  return {";
@@ -144,8 +144,8 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
     out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) + ", true);\n";
   }
   std::string self = s.args[0].name;
-  out += "  core::TensorImpl* outs[] = {" + self + ".unsafeGetTensorImpl()};\n  core::call(core::op_at(id), in, outs, core::Form::Inplace);\n";
-  if (grad) out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(r, plan, "    ", true) + "  }\n";
+  out += "  core::TensorImpl* outs[] = {" + self + ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
+  if (grad) out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) + "  }\n";
   else out += "  forget_history(id, " + self + ");\n";
   return out + "}\n";
 }
@@ -180,7 +180,7 @@ std::string out_form(const Row& r, const NodePlan&) {
   std::string locals, values;
   boxing(s, locals, values);
   out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" + list + "};\n";
-  return out + "  core::call(core::op_at(id), in, outs, core::Form::Out);\n  return " + back + ";\n}\n";
+  return out + "  core::call(core::g_rows[id], in, outs, core::Form::Out);\n  return " + back + ";\n}\n";
 }
 
 std::string unboxed(const Schema& s, std::size_t from) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "tenon/abi/host.h"
 #include "tenon/core/array_ref.h"
@@ -45,6 +46,7 @@ enum OpFlags : uint32_t {
   kOpDecomposes = 64,  // a function of tenon/ops can serve it
   kOpCrossDevice = 128,  // tensors may live on different devices (copy)
   kOpDifferentiable = 256,
+  kOpNoKernel = 512,   // infer and allocation are all there is (empty)
 };
 
 struct Op;
@@ -85,12 +87,14 @@ struct Op {
 
   // filled at run time
   int32_t index;
-  DtypeMask dtype_mask;
   std::atomic<BoxedFn> row_call;               // set when libtenon loads
   std::atomic<BoxedFn> row_call_inplace;       // arguments as in the schema; the first is written
   std::atomic<void (*)(const tn_value* in, const Impl* outs)> row_call_out;
   std::atomic<BoxedFn> decomposition;
 };
+
+// The rows of the build, by the generated enumeration.
+extern TENON_API Op g_rows[];
 
 // Dense: op_at(i).index == i. The rows of the build come first, in the order of the generated enumeration.
 TENON_API Op& op_at(int index);
@@ -98,6 +102,8 @@ TENON_API int op_count() noexcept;
 TENON_API Op* find_op(std::string_view name) noexcept;  // "add.Tensor"; null if unknown
 // As find_op, but throws with the closest names (T-22).
 TENON_API Op& get_op(std::string_view name);
+// What the row's `dtypes` line admits; grows when a plugin registers a dtype of an admitted class.
+TENON_API bool op_takes(const Op& op, ScalarType t);
 TENON_API std::vector<Op*> overloads(std::string_view base_name);
 // Adds an op at run time; returns its index. ValueError if the name is taken.
 TENON_API int register_op(const tn_schema& schema);

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A plugin's kernels in the table, and the services it gets.
+#include "tenon/core/backend.h"
+
+#include <cstring>
+#include <memory>
+
+#include "core/call.h"
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+#include "tenon/core/threads.h"
+
+namespace tenon::core {
+
+struct BackendImpl {
+  const tn_plugin* plugin;
+  int slot;
+  std::vector<std::unique_ptr<KernelEntry>> entries;
+};
+
+namespace {
+
+std::string_view view(tn_str s) { return {s.ptr, s.len}; }
+
+bool digest_matches(const Op& op, const tn_kernel& k) {
+  if (std::memcmp(op.digest, k.digest, sizeof op.digest) == 0) return true;
+  for (int i = 0; i < op.n_since; ++i) {
+    if (std::memcmp(op.since[i], k.digest, sizeof op.digest) == 0) return true;
+  }
+  return false;
+}
+
+// "0=0,0=1": output = argument.
+uint64_t parse_inplace(std::string_view text) {
+  uint64_t bits = 0;
+  for (std::size_t at = 0; at + 2 < text.size() + 1 && at < text.size();) {
+    std::size_t end = text.find(',', at);
+    if (end == std::string_view::npos) end = text.size();
+    if (end - at == 3 && text[at + 1] == '=') {
+      int out = text[at] - '0', arg = text[at + 2] - '0';
+      if (out >= 0 && out < 8 && arg >= 0 && arg < 8) bits |= uint64_t{1} << (8 * arg + out);
+    }
+    at = end + 1;
+  }
+  return bits;
+}
+
+DtypeMask masked(DtypeMask a, DtypeMask b) {
+  return DtypeMask{{a.bits[0] & b.bits[0], a.bits[1] & b.bits[1]}};
+}
+
+std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, const tn_kernel& k, RegisterReport& report) {
+  std::string name(view(k.op));
+  Op* op = find_op(name);
+  auto refuse = [&](const std::string& why) {
+    report.quarantined.push_back(join(name, ": ", why));
+    return nullptr;
+  };
+  if (!op) return refuse("this core has no such operator");
+  if (op->kind != OpKind::Kernel) return refuse("the row is not one that backends implement");
+  if (!k.run) return refuse("the kernel has no function");
+  if (!digest_matches(*op, k)) return refuse(join("plugin schema does not match ", op->schema));
+  auto e = std::make_unique<KernelEntry>();
+  e->kernel = &k;
+  e->plugin = &plugin;
+  e->run = k.run;
+  e->flags = k.flags;
+  e->inplace = parse_inplace(view(k.inplace));
+  try {
+    e->dtypes = masked(parse_dtype_mask(view(k.dtypes)), parse_dtype_mask(op->dtypes));
+  } catch (const Error& error) {
+    return refuse(error.msg());
+  }
+  return e;
+}
+
+}  // namespace
+
+BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
+  auto b = std::make_unique<BackendImpl>();
+  b->plugin = &plugin;
+  b->slot = reserve_device(view(plugin.device));
+  std::vector<Op*> ops;
+  for (const tn_kernel* const* p = plugin.kernels; p != plugin.kernels_end; ++p) {
+    if (!*p) continue;
+    std::unique_ptr<KernelEntry> e = make_entry(plugin, **p, report);
+    if (!e) continue;
+    ops.push_back(find_op(view((*p)->op)));
+    b->entries.push_back(std::move(e));
+  }
+  if (plugin.device_api) attach_device(b->slot, plugin.device_api);
+  for (std::size_t i = 0; i < ops.size(); ++i) publish(cell(*ops[i], b->slot, 0), b->entries[i].get());
+  report.kernels = static_cast<int>(ops.size());
+  return b.release();
+}
+
+void unregister_backend(BackendImpl* b) {
+  withdraw(b->plugin);
+  if (b->plugin->device_api) detach_device(b->slot);
+  // The entries stay: a call that another thread has begun may still read one.
+}
+
+namespace {
+
+void host_set_error(tn_call* call, tn_str text) {
+  if (call && call->context) static_cast<CallFrame*>(call->context)->error.assign(text.ptr, text.len);
+}
+
+void host_log(int32_t level, tn_str text) { log(level, view(text)); }
+
+tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t* sizes, tn_dtype dtype) {
+  auto& f = *static_cast<CallFrame*>(call->context);
+  try {
+    TENON_CHECK(i < f.op().n_results && !f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
+    Impl t = new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes);
+    f.targets[i] = t.get();
+    if (f.form == Form::Functional) {
+      f.outs[i] = t.leak();
+      f.fresh |= 1u << i;
+    } else {
+      f.keep(std::move(t));
+    }
+    call->out[i].tag = TN_TAG_TENSOR;
+    call->out[i].u.tensor = &f.targets[i]->view;
+    return TN_OK;
+  } catch (const Error& e) {
+    f.error = e.msg();
+    return e.code();
+  } catch (...) {
+    return TN_ERROR_MEMORY;
+  }
+}
+
+int32_t host_num_threads() { return num_threads(); }
+const tn_ext* host_get_ext(uint32_t) { return nullptr; }
+
+tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
+  try {
+    Op& op = get_op(view(name));
+    TENON_CHECK(n_in == op.n_args && n_out >= op.n_results, ValueError, "call_op: ", op.name, " takes ", int{op.n_args},
+                " arguments, got ", n_in);
+    TensorImpl* outs[kMaxOutputs];
+    core::call(op, in, outs);
+    for (uint32_t k = 0; k < op.n_results; ++k) {
+      out[k].tag = outs[k] ? TN_TAG_TENSOR : TN_TAG_NONE;
+      out[k].len = 0;
+      out[k].u.tensor = outs[k] ? &outs[k]->view : nullptr;
+    }
+    return TN_OK;
+  } catch (const Error& e) {
+    host_set_error(call, tn_str{e.msg().data(), e.msg().size()});
+    return e.code();
+  } catch (...) {
+    return TN_ERROR;
+  }
+}
+
+void host_release(tn_value* v) {
+  if (v->tag == TN_TAG_TENSOR) Impl::adopt(TensorImpl::from_view(v->u.tensor));
+  v->tag = TN_TAG_NONE;
+}
+
+const tn_device_api* host_get_device_api(tn_str name, int32_t* type) {
+  int slot = device_slot_from_name(view(name));
+  if (slot < 0 || !device_entry(slot).api) return nullptr;
+  if (type) *type = device_entry(slot).abi_type;
+  return device_entry(slot).api;
+}
+
+tn_status host_alloc_component(tn_call*, uint32_t, uint32_t, int32_t, const int64_t*, tn_dtype) {
+  return TN_ERROR_UNSUPPORTED;
+}
+
+tn_status host_register_op(const tn_schema* schema) {
+  try {
+    register_op(*schema);
+    return TN_OK;
+  } catch (const Error& e) {
+    log(TN_LOG_ERROR, e.msg());
+    return e.code();
+  }
+}
+
+// The value is kept for as long as the process lives: plugins ask for a handful.
+tn_status host_get_setting(tn_str name, tn_str* value) {
+  std::string v = setting(view(name));
+  if (v.empty()) return TN_DECLINED;
+  auto* kept = new std::string(std::move(v));
+  *value = tn_str{kept->data(), kept->size()};
+  return TN_OK;
+}
+
+const tn_host g_host = {sizeof(tn_host), TN_ABI_MAJOR, TN_ABI_MINOR, host_set_error, host_log, host_alloc_out,
+                        parallel_for, host_num_threads, host_get_ext, host_call_op, host_release, host_get_device_api,
+                        host_alloc_component, host_register_op, host_get_setting};
+
+}  // namespace
+
+const tn_host& host_table() { return g_host; }
+
+}  // namespace tenon::core

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// One call in flight, on the stack of the thread that made it: what dispatch.cpp, prepare.cpp and ladder.cpp share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/cells.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/random.h"
+
+namespace tenon::core {
+
+struct CallFrame {
+  Infer c;
+  const tn_value* in;  // what the kernel gets: the caller's arguments, or `args`
+  TensorImpl** outs;
+  Form form;
+  int slot = 0, index = 0;
+  ScalarType dtype = ScalarType::Undefined;  // selects the kernel
+
+  // Filled only when an argument needs a change.
+  bool own_args = false;
+  tn_value args[kMaxArgs];
+  int n_temps = 0;
+  TensorImpl* temps[3 * kMaxArgs];  // owned
+  int n_views = 0;
+  tn_tensor views[kMaxArgs];
+  int64_t view_strides[8][kMaxDims];
+  struct Lists {  // arguments that are lists and had to change
+    std::vector<std::vector<const tn_tensor*>> views;
+    std::vector<Impl> tensors;
+  };
+  std::unique_ptr<Lists> lists;
+  tn_generator generator;
+
+  // Outputs as the kernel gets them; where one stands in for a given output, `write_back` has that output.
+  TensorImpl* targets[kMaxOutputs];
+  TensorImpl* write_back[kMaxOutputs];
+  uint32_t fresh = 0;  // bit k: outs[k] was made here and is released on failure
+
+  std::string error;  // text of set_error
+
+  CallFrame(const Op& op, const tn_value* arguments, TensorImpl** o, Form f) : c(op, arguments, f), in(arguments), outs(o), form(f) {}
+
+  const Op& op() const { return c.op; }
+  ~CallFrame() {
+    while (n_temps > 0) Impl::adopt(temps[--n_temps]);
+  }
+  CallFrame(const CallFrame&) = delete;
+  // Keeps a tensor until the call is over.
+  TensorImpl* keep(Impl t) {
+    TENON_CHECK(n_temps < 3 * kMaxArgs, ValueError, op().name, ": too many temporaries");
+    return temps[n_temps++] = t.leak();
+  }
+  // Arguments that may be changed.
+  tn_value* mutable_args();
+  void replace(int i, const TensorImpl& t) { mutable_args()[i].u.tensor = &t.view; }
+};
+
+// prepare.cpp: device, outputs, arguments as the kernel wants them.
+void find_device(CallFrame& f);
+void make_outputs(CallFrame& f, bool may_alias_inputs);
+void prepare_args(CallFrame& f, uint32_t kernel_flags);
+void reserve_random(CallFrame& f);
+void finish_outputs(CallFrame& f);
+void drop_outputs(CallFrame& f) noexcept;
+bool inplace_allowed(const CallFrame& f, const KernelEntry* e);
+void make_contiguous_outputs(CallFrame& f);
+
+// dispatch.cpp: the trampoline. True if the kernel did it, false if it declined; throws its error.
+bool run_kernel(CallFrame& f, KernelEntry& e);
+
+// ladder.cpp: what serves a call without a native kernel. Throws PL03 with a reason for each rung.
+void climb(CallFrame& f, const char* native_reason);
+
+// copy.cpp: a host copy of a device's tensor, and back.
+Impl to_host(TensorImpl& t);
+void from_host(TensorImpl& dst, TensorImpl& host);
+
+// shadow.cpp
+extern std::atomic<uint32_t> g_shadow_every;
+void shadow_check(CallFrame& f);
+void watch_kernels();  // after g_shadow_every changed
+
+}  // namespace tenon::core

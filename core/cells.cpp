@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cells.h"
+
+#include <mutex>
+
+#include "tenon/core/backend.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+
+Cell g_cells[kMaxDevices][kMaxLayouts][kMaxOps];
+
+namespace {
+std::atomic<bool> g_used[kMaxDevices];
+std::mutex g_publish;
+}  // namespace
+
+void first_use(int slot) {
+  if (g_used[slot].load(std::memory_order_acquire)) return;
+  backend_source().open_for_device(device_entry(slot).name);  // idempotent, takes its own lock
+  g_used[slot].store(true, std::memory_order_release);
+}
+
+KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType dtype) {
+  Cell& c = cell(op, slot, layout);
+  KernelEntry* e = c.load(std::memory_order_acquire);
+  if (TENON_UNLIKELY(!e)) {
+    first_use(slot);
+    e = c.load(std::memory_order_acquire);
+  }
+  for (; e; e = e->next.load(std::memory_order_acquire)) {
+    if (TENON_LIKELY(e->dtypes.has(dtype))) return e;
+  }
+  return nullptr;
+}
+
+void publish(Cell& c, KernelEntry* e) {
+  std::lock_guard<std::mutex> lock(g_publish);
+  std::atomic<KernelEntry*>* at = &c;
+  while (KernelEntry* other = at->load(std::memory_order_acquire)) {
+    if (other->kernel->priority <= e->kernel->priority) break;
+    at = &other->next;
+  }
+  e->next.store(at->load(std::memory_order_acquire), std::memory_order_release);
+  at->store(e, std::memory_order_release);
+}
+
+void withdraw(const tn_plugin* plugin) {
+  std::lock_guard<std::mutex> lock(g_publish);
+  for (auto& device : g_cells) {
+    for (auto& layout : device) {
+      for (Cell& c : layout) {
+        std::atomic<KernelEntry*>* at = &c;
+        while (KernelEntry* e = at->load(std::memory_order_acquire)) {
+          if (e->plugin == plugin) at->store(e->next.load(std::memory_order_acquire), std::memory_order_release);
+          else at = &e->next;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The dispatch table: a cell for each (device, layout, op), holding the kernels that may serve it, best first.
+#pragma once
+
+#include <atomic>
+
+#include "tenon/abi/plugin.h"
+#include "tenon/core/op.h"
+
+namespace tenon::core {
+
+inline constexpr int kMaxOps = 2048;
+
+// One published kernel. Never freed while its plugin is registered.
+struct KernelEntry {
+  const tn_kernel* kernel;
+  const tn_plugin* plugin;
+  tn_kernel_fn run;
+  DtypeMask dtypes;       // of the kernel, within those of the row
+  uint64_t inplace;       // bit 8 * argument + output: those may be the same memory (arguments 0 to 7)
+  uint32_t flags;
+  std::atomic<KernelEntry*> next{nullptr};
+  std::atomic<uint64_t> calls{0};
+};
+
+using Cell = std::atomic<KernelEntry*>;
+extern Cell g_cells[kMaxDevices][kMaxLayouts][kMaxOps];
+
+inline Cell& cell(const Op& op, int slot, int layout) { return g_cells[slot][layout][op.index]; }
+
+// The kernel for a dtype, after opening the plugins of the device on first use; null if there is none.
+KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType dtype);
+// Inserts by priority; the later one wins a tie, so that a program may override a kernel.
+void publish(Cell& c, KernelEntry* e);
+void withdraw(const tn_plugin* plugin);
+// Opens what serves a device, once.
+void first_use(int slot);
+
+}  // namespace tenon::core

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A call's journey: infer, outputs, cell, frame, status. One path for every plugin; profiling, shadow checks and
+// counts hang on the trampoline and cost a predictable branch when off.
+#include "tenon/core/dispatch.h"
+
+#include <time.h>
+
+#include "core/call.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+namespace {
+
+struct Observer {
+  std::atomic<KernelObserver> f{nullptr};
+  void* context = nullptr;
+};
+Observer g_observer;
+std::atomic<bool> g_watched{false};  // any of: kernel observer, shadow
+std::atomic<uint32_t> g_call_flags{0};
+std::atomic<uint64_t> g_correlation{0};
+
+int64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{1000000000} * t.tv_sec + t.tv_nsec;
+}
+
+[[noreturn]] TENON_COLD void kernel_failed(CallFrame& f, const KernelEntry& e, tn_status status) {
+  std::string_view plugin(e.plugin->name.ptr, e.plugin->name.len), version(e.plugin->version.ptr, e.plugin->version.len);
+  std::string what = f.error.empty() ? join("status ", status) : f.error;
+  std::string shapes;
+  for (uint32_t i = 0; i < f.op().n_args; ++i) {
+    if (f.c.in[i].tag == TN_TAG_TENSOR) shapes += (shapes.empty() ? "" : ", ") + text(f.c.tensor(static_cast<int>(i)).sizes());
+  }
+  throw_error(status, join(f.op().name, ": ", what, " (", shapes, "; plugin ", plugin, " ", version, ")"));
+}
+
+TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
+  int64_t n = static_cast<int64_t>(bytes);
+  return f.keep(new_tensor(f.op().name, kByte, f.slot, f.index, 1, &n))->host_data();
+}
+
+tn_status run_watched(CallFrame& f, KernelEntry& e, tn_call& call) {
+  call.correlation = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;
+  KernelObserver observer = g_observer.f.load(std::memory_order_acquire);
+  int64_t begin = observer ? now_ns() : 0;
+  tn_status status = e.run(&call);
+  if (observer) observer(g_observer.context, f.op(), f.slot, begin, now_ns());
+  return status;
+}
+
+}  // namespace
+
+tn_value* CallFrame::mutable_args() {
+  if (!own_args) {
+    for (uint32_t i = 0; i < op().n_args; ++i) args[i] = in[i];
+    in = args;
+    own_args = true;
+  }
+  return args;
+}
+
+bool run_kernel(CallFrame& f, KernelEntry& e) {
+  tn_value out[kMaxOutputs];
+  const uint32_t n_out = f.op().n_results;
+  for (uint32_t k = 0; k < n_out; ++k) {
+    out[k].tag = f.targets[k] ? TN_TAG_TENSOR : TN_TAG_NONE;
+    out[k].len = 0;
+    out[k].u.tensor = f.targets[k] ? &f.targets[k]->view : nullptr;
+  }
+  tn_call call;
+  call.struct_size = sizeof call;
+  call.n_in = f.op().n_args;
+  call.n_out = n_out;
+  call.in = f.in;
+  call.out = out;
+  call.stream = f.slot == 0 ? nullptr : current_stream(f.slot, f.index);
+  call.workspace = nullptr;
+  call.workspace_bytes = 0;
+  call.state = e.kernel->state;
+  call.device_error = nullptr;
+  call.context = &f;
+  call.correlation = 0;
+  call.flags = g_call_flags.load(std::memory_order_relaxed);
+  call.op = f.op().index;
+  if (TENON_UNLIKELY(e.kernel->supports != nullptr) && e.kernel->supports(&call) != TN_OK) return false;
+  if (TENON_UNLIKELY(e.kernel->workspace != nullptr)) {
+    uint64_t bytes = 0;
+    tn_status s = e.kernel->workspace(&call, &bytes);
+    if (s == TN_DECLINED) return false;
+    if (s != TN_OK) kernel_failed(f, e, s);
+    call.workspace = bytes ? make_workspace(f, bytes) : nullptr;
+    call.workspace_bytes = bytes;
+  }
+  tn_status status;
+  if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed))) status = run_watched(f, e, call);
+  else status = e.run(&call);
+  if (TENON_LIKELY(status == TN_OK)) return true;
+  if (status == TN_DECLINED) return false;
+  kernel_failed(f, e, status);
+}
+
+namespace {
+
+// The slow half of step 4: no kernel for this dtype, or it declined.
+TENON_COLD void without_kernel(CallFrame& f, bool declined) {
+  if (!op_takes(f.op(), f.c.checked)) {
+    throw NotImplementedError(join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked),
+                                   "; it takes ", f.op().dtypes));
+  }
+  climb(f, declined ? "the kernel declined these arguments" : nullptr);
+}
+
+void check_dtype(CallFrame& f) {
+  if (f.c.checked == ScalarType::Undefined) f.c.checked = f.dtype;
+}
+
+TENON_COLD void call_view(CallFrame& f) {
+  const OutMeta& o = f.c.out[0];
+  TensorImpl& base = f.c.tensor(o.alias_of);
+  Impl v = TensorImpl::make(base.dtype, base.storage, o.byte_offset, o.ndim, o.sizes, o.strides);
+  v->counter = base.counter;
+  f.outs[0] = v.leak();
+}
+
+}  // namespace
+
+void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  CallFrame f(op, in, outs, form);
+  TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
+  op.infer(f.c);
+  if (op.kind == OpKind::View) return call_view(f);
+  find_device(f);
+  check_dtype(f);
+  KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
+  try {
+    make_outputs(f, inplace_allowed(f, e));
+    if (op.flags & kOpNoKernel) return;
+    if (op.flags & kOpRandom) reserve_random(f);
+    if (TENON_LIKELY(e != nullptr)) {
+      if (TENON_UNLIKELY(!(e->flags & TN_KERNEL_ANY_STRIDES))) make_contiguous_outputs(f);
+      prepare_args(f, e->flags);
+      if (TENON_UNLIKELY(!run_kernel(f, *e))) without_kernel(f, true);
+      else if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed))) shadow_check(f);
+    } else {
+      without_kernel(f, false);
+    }
+    finish_outputs(f);
+  } catch (...) {
+    drop_outputs(f);
+    throw;
+  }
+}
+
+void set_kernel_observer(KernelObserver observer, void* context) {
+  g_observer.f.store(nullptr, std::memory_order_release);
+  g_observer.context = context;
+  g_observer.f.store(observer, std::memory_order_release);
+  g_watched.store(observer || g_shadow_every.load() != 0, std::memory_order_release);
+}
+
+void watch_kernels() { g_watched.store(g_observer.f.load() || g_shadow_every.load() != 0, std::memory_order_release); }
+
+void set_deterministic(bool on) {
+  g_call_flags.store(on ? TN_CALL_DETERMINISTIC : 0u, std::memory_order_relaxed);
+}
+
+bool deterministic() noexcept { return g_call_flags.load(std::memory_order_relaxed) & TN_CALL_DETERMINISTIC; }
+
+}  // namespace tenon::core

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What infer functions share: outputs, dimensions, promotion, broadcasting.
+#include "tenon/core/infer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+
+void Infer::set(int k, IntArrayRef sizes, ScalarType dtype) {
+  OutMeta& o = out[k];
+  if (sizes.size() > static_cast<std::size_t>(kMaxDims)) {
+    fail<ValueError>(*this, "a tensor has at most ", kMaxDims, " dimensions, got ", sizes.size());
+  }
+  o.ndim = static_cast<int>(sizes.size());
+  o.dtype = dtype;
+  o.defined = true;
+  o.has_strides = false;
+  o.alias_of = -1;
+  o.byte_offset = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) o.sizes[i] = sizes[i];
+}
+
+namespace {
+
+// Dense in some order of its dimensions: no gaps, no overlap.
+bool dense(const TensorImpl& t) {
+  int order[kMaxDims];
+  int n = 0;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (t.size(d) != 1) order[n++] = d;
+  }
+  std::sort(order, order + n, [&](int a, int b) { return t.stride(a) < t.stride(b); });
+  int64_t expected = 1;
+  for (int i = 0; i < n; ++i) {
+    if (t.stride(order[i]) != expected) return false;
+    expected *= t.size(order[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
+void Infer::set_like(int k, const TensorImpl& t, ScalarType dtype) {
+  set(k, t.sizes(), dtype);
+  if (t.contiguous() || t.numel == 0 || !dense(t)) return;
+  std::memcpy(out[k].strides, t.view.strides, sizeof(int64_t) * static_cast<std::size_t>(t.ndim()));
+  out[k].has_strides = true;
+}
+
+void Infer::set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset) {
+  const TensorImpl& t = tensor(of);
+  set(k, sizes, t.dtype);
+  for (std::size_t i = 0; i < strides.size(); ++i) out[k].strides[i] = strides[i];
+  out[k].has_strides = true;
+  out[k].alias_of = static_cast<int8_t>(of);
+  out[k].byte_offset = static_cast<uint64_t>(element_offset) * t.itemsize();
+}
+
+std::string Infer::arg(int i) const { return join("argument '", op.args[i].name, "'"); }
+
+int Infer::dim(int64_t d, int ndim) const {
+  int64_t n = ndim == 0 ? 1 : ndim;
+  if (d < -n || d >= n) {
+    fail<IndexError>(*this, "dimension out of range: allowed [", -n, ", ", n - 1, "], got ", d);
+  }
+  return static_cast<int>(d < 0 ? d + n : d);
+}
+
+ScalarType Infer::promoted(std::initializer_list<int> args) const {
+  // Three tiers (dimensioned tensors, 0-dim tensors, numbers); a lower tier counts only with a higher category.
+  ScalarType tier[3] = {ScalarType::Undefined, ScalarType::Undefined, ScalarType::Undefined};
+  auto join_into = [&](int which, ScalarType t) {
+    tier[which] = tier[which] == ScalarType::Undefined ? t : promote_types(tier[which], t);
+  };
+  for (int i : args) {
+    if (none(i)) continue;
+    if (in[i].tag == TN_TAG_TENSOR) {
+      const TensorImpl& t = tensor(i);
+      if (t.flags & kWrappedNumber) join_into(2, t.dtype);
+      else join_into(t.ndim() == 0 ? 1 : 0, t.dtype);
+    } else if (in[i].tag == TN_TAG_TENSOR_LIST) {
+      for (int k = 0; k < list_size(i); ++k) {
+        if (const TensorImpl* t = list_tensor(i, k)) join_into(t->ndim() == 0 ? 1 : 0, t->dtype);
+      }
+    } else {
+      ScalarType s = scalar(i).type();
+      join_into(2, s == ScalarType::Double ? get_default_dtype() : s);
+    }
+  }
+  auto category = [](ScalarType t) { return static_cast<int>(dtype_info(t).cls); };
+  ScalarType result = ScalarType::Undefined;
+  for (ScalarType t : tier) {
+    if (t == ScalarType::Undefined) continue;
+    if (result == ScalarType::Undefined || category(t) > category(result)) result = t;
+  }
+  return result;
+}
+
+void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType dtype) {
+  int64_t sizes[kMaxDims];
+  int n = 0;
+  for (int i : args) {
+    if (in[i].tag == TN_TAG_TENSOR) n = std::max(n, tensor(i).ndim());
+  }
+  std::fill(sizes, sizes + n, 1);
+  const TensorImpl* first = nullptr;
+  bool same = true;
+  for (int i : args) {
+    if (in[i].tag != TN_TAG_TENSOR) continue;
+    const TensorImpl& t = tensor(i);
+    if (!first) first = &t;
+    else same = same && t.sizes() == first->sizes();
+    for (int d = 0; d < t.ndim(); ++d) {
+      int at = n - t.ndim() + d;
+      if (t.size(d) == 1 || t.size(d) == sizes[at]) continue;
+      if (sizes[at] != 1) {
+        fail<ValueError>(*this, "size ", sizes[at], " of a does not match size ", t.size(d), " of b at dimension ", at,
+                         " (", text(first->sizes()), ", ", text(t.sizes()), ")");
+      }
+      sizes[at] = t.size(d);
+    }
+  }
+  if (same && first) set_like(k, *first, dtype);
+  else set(k, {sizes, static_cast<std::size_t>(n)}, dtype);
+}
+
+}  // namespace tenon::core

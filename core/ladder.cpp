@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The rungs below a native kernel: decomposition, staging through the host, and an error that says why each refused.
+// Every use is counted; see fallback_counts().
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "core/call.h"
+#include "tenon/core/backend.h"
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::core {
+namespace {
+
+struct Counts {
+  std::mutex mutex;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::pair<uint64_t, uint64_t>> map;
+};
+Counts& counts() {
+  static Counts* c = new Counts;
+  return *c;
+}
+std::atomic<int> g_policy{-1};
+
+Fallback policy_from_setting() {
+  std::string s = setting("FALLBACK");
+  return s == "forbid" ? Fallback::Forbid : s == "warn" ? Fallback::Warn : Fallback::Allow;
+}
+
+void count(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes) {
+  const std::string& device = device_entry(f.slot).name;
+  if (fallback() == Fallback::Forbid) {
+    throw NotImplementedError(join(f.op().name, ": would fall back to ", rung, " on ", device, " (", reason,
+                                   "), which is forbidden by setting"));
+  }
+  {
+    Counts& c = counts();
+    std::lock_guard<std::mutex> lock(c.mutex);
+    auto& entry = c.map[{f.op().name, device, rung, reason}];
+    ++entry.first;
+    entry.second += bytes;
+  }
+  if (fallback() == Fallback::Warn) {
+    std::string key = join(f.op().name, "@", device, "/", rung);
+    warn_once(key, "fallback", join(f.op().name, " on ", device, " is served by ", rung, ": ", reason));
+  }
+}
+
+// The frame's functional outputs become `made`; given ones are written.
+void deliver(CallFrame& f, int k, Impl made) {
+  if (!f.targets[k]) {  // dynamic: the result is what was made
+    if (f.form == Form::Functional) {
+      f.outs[k] = made.leak();
+      f.fresh |= 1u << k;
+    } else {
+      f.targets[k] = f.keep(std::move(made));
+    }
+    return;
+  }
+  copy(*f.targets[k], *made);
+}
+
+bool decompose(CallFrame& f, const std::string& reason) {
+  BoxedFn fn = f.op().decomposition.load(std::memory_order_acquire);
+  if (!fn) return false;
+  if (f.slot != 0) count(f, "decomposition", reason, 0);
+  OwnedValue out[kMaxOutputs];
+  fn(f.in, out);
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (f.c.out[k].defined && out[k].tensor) deliver(f, k, std::move(out[k].tensor));
+  }
+  return true;
+}
+
+struct StagedArgs {
+  tn_value in[kMaxArgs];
+  std::vector<Impl> host;
+  std::vector<std::vector<const tn_tensor*>> lists;
+  std::vector<std::pair<TensorImpl*, TensorImpl*>> mutated;  // device, host
+  uint64_t bytes = 0;
+
+  const tn_tensor* stage(TensorImpl& t) {
+    if (t.slot == 0) return &t.view;
+    host.push_back(to_host(t));
+    bytes += static_cast<uint64_t>(t.numel) * t.itemsize();
+    return &host.back()->view;
+  }
+};
+
+bool stage(CallFrame& f, const std::string& reason) {
+  if (f.slot == 0 || !find_kernel(f.op(), 0, 0, f.dtype)) {
+    if (f.slot == 0 || !f.op().decomposition.load()) return false;
+  }
+  StagedArgs s;
+  for (int i = 0; i < f.op().n_args; ++i) {
+    s.in[i] = f.c.in[i];
+    if (s.in[i].tag == TN_TAG_TENSOR) {
+      TensorImpl& t = f.c.tensor(i);
+      s.in[i].u.tensor = s.stage(t);
+      if (f.op().args[i].mutates && t.slot != 0) s.mutated.emplace_back(&t, s.host.back().get());
+    } else if (s.in[i].tag == TN_TAG_TENSOR_LIST) {
+      std::vector<const tn_tensor*> list(s.in[i].u.tensors, s.in[i].u.tensors + s.in[i].len);
+      for (const tn_tensor*& p : list) {
+        if (p) p = s.stage(*TensorImpl::from_view(p));
+      }
+      s.lists.push_back(std::move(list));
+      s.in[i].u.tensors = s.lists.back().data();
+    } else if (s.in[i].tag == TN_TAG_DEVICE) {
+      s.in[i].u.device = tn_device{TN_CPU, 0};
+    } else if (f.op().args[i].type == ArgType::Generator && f.in[i].tag == TN_TAG_GENERATOR) {
+      s.in[i] = f.in[i];  // reserved already, so that the bits are those of a native kernel
+    }
+  }
+  count(f, "staged", reason, s.bytes);
+  TensorImpl* outs[kMaxOutputs];
+  call(f.op(), s.in, outs);
+  Impl made[kMaxOutputs];
+  for (int k = 0; k < f.op().n_results; ++k) made[k] = Impl::adopt(outs[k]);
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (!made[k]) continue;
+    if (f.targets[k]) {
+      from_host(*f.targets[k], *made[k]);
+    } else if (f.op().flags & kOpDynamic) {
+      Impl there = new_tensor(f.op().name, made[k]->dtype, f.slot, f.index, made[k]->ndim(), made[k]->view.sizes);
+      from_host(*there, *made[k]);
+      deliver(f, k, std::move(there));
+    }
+  }
+  for (auto [device, host] : s.mutated) from_host(*device, *host);
+  return true;
+}
+
+std::string native_reason(const CallFrame& f) {
+  KernelEntry* any = cell(f.op(), f.slot, 0).load(std::memory_order_acquire);
+  if (!any) return "no kernel for this device";
+  return join("no kernel for dtype ", dtype_name(f.dtype));
+}
+
+}  // namespace
+
+void climb(CallFrame& f, const char* declined) {
+  std::string native = declined ? declined : native_reason(f);
+  // Another kernel further down the cell may take what the first declined.
+  if (declined) {
+    KernelEntry* e = cell(f.op(), f.slot, 0).load(std::memory_order_acquire);
+    for (e = e ? e->next.load() : nullptr; e; e = e->next.load()) {
+      if (!e->dtypes.has(f.dtype)) continue;
+      prepare_args(f, e->flags);
+      if (run_kernel(f, *e)) return;
+    }
+  }
+  if (decompose(f, native) || stage(f, native)) return;
+  const std::string& device = device_entry(f.slot).name;
+  std::string key = join(device, ", ", dtype_name(f.dtype));
+  std::string absent = cell(f.op(), 0, 0).load() ? "" : join("; ", backend_source().why_absent("cpu"));
+  throw NotImplementedError(join(f.op().name, " has no kernel for ", key, ": native: ", native,
+                                 "; decomposition: none is registered; staged: ",
+                                 f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
+}
+
+void set_fallback(Fallback f) { g_policy.store(static_cast<int>(f), std::memory_order_relaxed); }
+
+Fallback fallback() {
+  int p = g_policy.load(std::memory_order_relaxed);
+  if (p < 0) g_policy.store(p = static_cast<int>(policy_from_setting()), std::memory_order_relaxed);
+  return static_cast<Fallback>(p);
+}
+
+std::vector<FallbackCount> fallback_counts() {
+  Counts& c = counts();
+  std::lock_guard<std::mutex> lock(c.mutex);
+  std::vector<FallbackCount> out;
+  for (const auto& [key, value] : c.map) {
+    const auto& [op, device, rung, reason] = key;
+    out.push_back({op, device, rung, reason, value.first, value.second});
+  }
+  return out;
+}
+
+std::string fallback_summary() {
+  uint64_t calls = 0, bytes = 0, ops = 0;
+  for (const FallbackCount& c : fallback_counts()) {
+    ++ops;
+    calls += c.calls;
+    bytes += c.bytes;
+  }
+  return calls ? join(calls, " calls of ", ops, " ops fell back (", bytes, " bytes staged); `fallback_counts` has them") : "";
+}
+
+void reset_fallback_counts() {
+  Counts& c = counts();
+  std::lock_guard<std::mutex> lock(c.mutex);
+  c.map.clear();
+}
+
+std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
+  std::vector<Rung> out;
+  if (op.kind == OpKind::View) return {{"view", true, "served by core: no kernel is needed"}};
+  if (op.kind == OpKind::Composite) return {{"composite", true, "a function over other ops"}};
+  if (op.flags & kOpNoKernel) return {{"core", true, "allocation only"}};
+  if (!op_takes(op, dtype)) return {{"row", false, join("the row takes ", op.dtypes)}};
+  first_use(slot);
+  bool native = false;
+  for (KernelEntry* e = cell(op, slot, 0).load(); e; e = e->next.load()) {
+    std::string who = join(std::string_view(e->plugin->name.ptr, e->plugin->name.len), " ",
+                           std::string_view(e->plugin->version.ptr, e->plugin->version.len));
+    bool takes = e->dtypes.has(dtype);
+    native |= takes;
+    out.push_back({"native", takes, takes ? join("plugin ", who) : join("plugin ", who, " has no kernel for this dtype")});
+  }
+  if (out.empty()) out.push_back({"native", false, "no plugin has a kernel for this device"});
+  bool decomposes = op.decomposition.load() != nullptr;
+  out.push_back({"decomposition", decomposes, decomposes ? "a function of tenon/ops" : "none is registered"});
+  bool host = slot != 0 && find_kernel(op, 0, 0, dtype);
+  out.push_back({"staged", host, slot == 0 ? "this is the host" : host ? "through a kernel of the host" : "the host has no kernel"});
+  return out;
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// From the inferred sheet to what a kernel gets: device, outputs, cast, expanded and contiguous arguments.
+#include <cstring>
+
+#include "core/call.h"
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::core {
+namespace {
+
+template <class F>
+void each_tensor(const CallFrame& f, F&& visit) {
+  for (int i = 0; i < f.op().n_args; ++i) {
+    const tn_value& v = f.in[i];
+    if (v.tag == TN_TAG_TENSOR) visit(i, *TensorImpl::from_view(v.u.tensor));
+    else if (TENON_UNLIKELY(v.tag == TN_TAG_TENSOR_LIST)) {
+      for (uint32_t k = 0; k < v.len; ++k) {
+        if (v.u.tensors[k]) visit(i, *TensorImpl::from_view(v.u.tensors[k]));
+      }
+    }
+  }
+}
+
+[[noreturn]] TENON_COLD void wrong_device(const CallFrame& f, int arg, const TensorImpl& t) {
+  throw TypeError(join(f.op().name, ": expected all tensors on ", Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str(),
+                       " but found ", t.device().str(), " for argument ", arg, " '", f.op().args[arg].name, "'"));
+}
+
+// A 0-dim host tensor beside device tensors becomes one on the device.
+TENON_COLD void to_call_device(CallFrame& f, int i, const TensorImpl& t) {
+  Impl there = new_tensor(f.op().name, t.dtype, f.slot, f.index, 0, nullptr);
+  copy(*there, const_cast<TensorImpl&>(t));
+  f.replace(i, *f.keep(std::move(there)));
+}
+
+}  // namespace
+
+void find_device(CallFrame& f) {
+  Infer& c = f.c;
+  int slot = c.slot, index = c.index;
+  ScalarType first = ScalarType::Undefined;
+  bool mixed = false;
+  int seen = -1, seen_index = 0;
+  each_tensor(f, [&](int, const TensorImpl& t) {
+    if (first == ScalarType::Undefined) first = t.dtype;
+    if (seen < 0) { seen = t.slot; seen_index = t.index; }
+    else if (t.slot != seen || t.index != seen_index) mixed = true;
+  });
+  if (slot < 0) {
+    slot = seen < 0 ? 0 : seen;
+    index = seen < 0 ? 0 : seen_index;
+    if (TENON_UNLIKELY(mixed)) {
+      each_tensor(f, [&](int, const TensorImpl& t) {
+        if (t.slot != 0 && (slot == 0 || t.ndim() > 0)) { slot = t.slot; index = t.index; }
+      });
+    }
+  }
+  f.slot = slot;
+  f.index = index;
+  f.dtype = c.compute != ScalarType::Undefined ? c.compute
+            : first != ScalarType::Undefined   ? first
+                                               : c.out[0].dtype;
+  if (TENON_UNLIKELY(mixed) && !(f.op().flags & kOpCrossDevice)) {
+    for (int i = 0; i < f.op().n_args; ++i) {
+      const tn_value v = f.in[i];
+      if (v.tag != TN_TAG_TENSOR) continue;
+      const TensorImpl& t = *TensorImpl::from_view(v.u.tensor);
+      if (t.slot == slot && t.index == index) continue;
+      if (t.slot != 0 || t.ndim() != 0) wrong_device(f, i, t);
+      to_call_device(f, i, t);
+    }
+  }
+}
+
+bool inplace_allowed(const CallFrame& f, const KernelEntry* e) {
+  return f.form != Form::Inplace || (e && (e->inplace & 1u));
+}
+
+namespace {
+
+bool can_cast(ScalarType from, ScalarType to) {
+  return static_cast<int>(dtype_info(from).cls) <= static_cast<int>(dtype_info(to).cls);
+}
+
+IntArrayRef meta_sizes(const OutMeta& o) { return {o.sizes, static_cast<std::size_t>(o.ndim)}; }
+
+Impl fresh_output(CallFrame& f, const OutMeta& o) {
+  return new_tensor(f.op().name, o.dtype, f.slot, f.index, o.ndim, o.sizes, o.has_strides ? o.strides : nullptr);
+}
+
+// First and last byte that a tensor reaches, relative to its storage.
+void extent(const TensorImpl& t, uint64_t& begin, uint64_t& end) {
+  uint64_t last = 0;
+  for (int d = 0; d < t.ndim(); ++d) last += static_cast<uint64_t>((t.size(d) - 1) * t.stride(d));
+  begin = t.view.byte_offset;
+  end = begin + (last + 1) * t.itemsize();
+}
+
+bool same_elements(const TensorImpl& a, const TensorImpl& b) {
+  return a.view.byte_offset == b.view.byte_offset && a.dtype == b.dtype && a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
+// Whether writing `out` could disturb an argument that the kernel still reads.
+bool disturbs(const CallFrame& f, const TensorImpl& out, const KernelEntry* e, int k) {
+  bool any = false;
+  each_tensor(f, [&](int i, const TensorImpl& t) {
+    if (t.storage != out.storage || t.numel == 0) return;
+    if (same_elements(t, out) && e && i < 8 && (e->inplace >> (8 * i + k) & 1)) return;
+    if (f.op().args[i].mutates) return;
+    uint64_t b0, e0, b1, e1;
+    extent(t, b0, e0);
+    extent(out, b1, e1);
+    any |= b0 < e1 && b1 < e0;
+  });
+  return any;
+}
+
+TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
+  const OutMeta& o = f.c.out[k];
+  TensorImpl& t = *f.outs[k];
+  const char* name = f.op().name;
+  bool cross = f.op().flags & kOpCrossDevice;
+  if (!cross && (t.slot != f.slot || t.index != f.index)) {
+    throw TypeError(join(name, ": out is on ", t.device().str(), " but the result is on ",
+                         Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str()));
+  }
+  if (t.dtype != o.dtype && !can_cast(o.dtype, t.dtype)) {
+    throw TypeError(join(name, ": result type ", dtype_name(o.dtype), " cannot be cast to the ",
+                         f.form == Form::Inplace ? "in-place" : "out", " dtype ", dtype_name(t.dtype)));
+  }
+  if (t.sizes() != meta_sizes(o)) {
+    if (f.form == Form::Inplace) {
+      throw ValueError(join(name, "_: the result of shape ", text(meta_sizes(o)), " does not fit self of shape ", text(t.sizes())));
+    }
+    if (t.numel != 0) {
+      warn_once("out-resized", "user", join(name, ": out= of shape ", text(t.sizes()), " is resized to ", text(meta_sizes(o))));
+    }
+    resize(t, o.ndim, o.sizes);
+  }
+  if ((t.view.flags & TN_TENSOR_OVERLAPPING) && t.numel > 1) {
+    throw ValueError(join(name, ": elements of the written tensor share memory (a stride of 0); clone() it first"));
+  }
+  if (t.dtype == o.dtype && !disturbs(f, t, e, k)) {
+    f.targets[k] = &t;
+    return;
+  }
+  f.targets[k] = f.keep(new_tensor(name, o.dtype, f.slot, f.index, o.ndim, o.sizes));
+  f.write_back[k] = &t;
+}
+
+}  // namespace
+
+void make_outputs(CallFrame& f, bool) {
+  const KernelEntry* e = nullptr;
+  if (TENON_UNLIKELY(f.form != Form::Functional)) e = find_kernel(f.op(), f.slot, 0, f.dtype);
+  for (int k = 0; k < f.op().n_results; ++k) {
+    OutMeta& o = f.c.out[k];
+    f.write_back[k] = nullptr;
+    f.targets[k] = nullptr;
+    if (f.form == Form::Functional) {
+      f.outs[k] = nullptr;
+      if (!o.defined || (f.op().flags & kOpDynamic)) continue;
+      f.targets[k] = f.outs[k] = fresh_output(f, o).leak();
+      f.fresh |= 1u << k;
+    } else if (f.op().flags & kOpDynamic) {
+      f.write_back[k] = f.outs[k];
+    } else {
+      given_output(f, k, e);
+    }
+  }
+}
+
+void drop_outputs(CallFrame& f) noexcept {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (f.fresh >> k & 1) Impl::adopt(std::exchange(f.outs[k], nullptr));
+  }
+}
+
+void make_contiguous_outputs(CallFrame& f) {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    TensorImpl* t = f.targets[k];
+    if (!t || t->contiguous()) continue;
+    f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, t->slot, t->index, t->ndim(), t->view.sizes));
+    if (!f.write_back[k]) f.write_back[k] = t;
+  }
+}
+
+void finish_outputs(CallFrame& f) {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    TensorImpl* given = f.write_back[k];
+    if (TENON_UNLIKELY(given != nullptr)) {
+      TensorImpl& made = *f.targets[k];
+      if (given->sizes() != made.sizes()) resize(*given, made.ndim(), made.view.sizes);
+      copy(*given, made);
+    } else if (f.form != Form::Functional && f.outs[k]) {
+      f.outs[k]->bump_version();
+      ++f.outs[k]->storage->head.writes;
+    }
+  }
+  for (int i = 0; i < f.op().n_args; ++i) {
+    if (TENON_UNLIKELY(f.op().args[i].mutates) && f.c.in[i].tag == TN_TAG_TENSOR) {
+      f.c.tensor(i).bump_version();
+      ++f.c.tensor(i).storage->head.writes;
+    }
+  }
+}
+
+namespace {
+
+// Strides of 0 where the argument has size 1 and the output has not, and for leading dimensions.
+void expanded_view(CallFrame& f, int i, const TensorImpl& t) {
+  const OutMeta& o = f.c.out[0];
+  TENON_CHECK(f.n_views < 8, ValueError, f.op().name, ": more than 8 operands to broadcast");
+  int64_t* strides = f.view_strides[f.n_views];
+  tn_tensor& v = f.views[f.n_views++];
+  v = t.view;
+  int lead = o.ndim - t.ndim();
+  for (int d = 0; d < o.ndim; ++d) {
+    strides[d] = d < lead || (t.size(d - lead) == 1 && o.sizes[d] != 1) ? 0 : t.stride(d - lead);
+  }
+  v.ndim = o.ndim;
+  v.sizes = o.sizes;
+  v.strides = strides;
+  v.flags = (v.flags & ~uint32_t{TN_TENSOR_CONTIGUOUS}) | TN_TENSOR_OVERLAPPING;
+  f.mutable_args()[i].u.tensor = &v;
+}
+
+Impl converted(const CallFrame& f, TensorImpl& t, ScalarType dtype) {
+  Impl made = new_tensor(f.op().name, dtype, t.slot, t.index, t.ndim(), t.view.sizes);
+  copy(*made, t);
+  return made;
+}
+
+TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
+  const tn_value v = f.in[i];
+  if (!f.lists) f.lists = std::make_unique<CallFrame::Lists>();
+  std::vector<const tn_tensor*> list(v.u.tensors, v.u.tensors + v.len);
+  for (const tn_tensor*& p : list) {
+    if (!p) continue;
+    TensorImpl& t = *TensorImpl::from_view(p);
+    bool wrong = cast && t.dtype != f.c.compute;
+    if (!wrong && !(contiguous && !t.contiguous())) continue;
+    f.lists->tensors.push_back(converted(f, t, wrong ? f.c.compute : t.dtype));
+    p = &f.lists->tensors.back()->view;
+  }
+  f.lists->views.push_back(std::move(list));
+  f.mutable_args()[i].u.tensors = f.lists->views.back().data();
+}
+
+// The copy of a contiguous form of an expanded operand.
+Impl materialised(const CallFrame& f, const tn_tensor& v, const TensorImpl& t) {
+  Impl view = TensorImpl::make(t.dtype, t.storage, v.byte_offset, v.ndim, v.sizes, v.strides);
+  Impl made = new_tensor(f.op().name, t.dtype, t.slot, t.index, v.ndim, v.sizes);
+  copy(*made, *view);
+  return made;
+}
+
+}  // namespace
+
+void prepare_args(CallFrame& f, uint32_t kernel_flags) {
+  const bool contiguous = !(kernel_flags & TN_KERNEL_ANY_STRIDES);
+  const bool casts = f.c.compute != ScalarType::Undefined && !(kernel_flags & TN_KERNEL_MIXED_DTYPES);
+  const bool expands = f.c.broadcasts != 0 && !(kernel_flags & TN_KERNEL_BROADCASTS);
+  for (int i = 0; i < f.op().n_args; ++i) {
+    const tn_value& v = f.in[i];
+    const uint64_t bit = uint64_t{1} << i;
+    if (TENON_UNLIKELY(v.tag == TN_TAG_TENSOR_LIST)) {
+      if (contiguous || (casts && (f.c.operands & bit))) convert_list(f, i, casts && (f.c.operands & bit), contiguous);
+      continue;
+    }
+    if (v.tag != TN_TAG_TENSOR || f.op().args[i].mutates) continue;
+    TensorImpl* t = TensorImpl::from_view(v.u.tensor);
+    if (casts && (f.c.operands & bit) && t->dtype != f.c.compute) {
+      t = f.keep(converted(f, *t, f.c.compute));
+      f.replace(i, *t);
+    }
+    const OutMeta& o = f.c.out[0];
+    if (expands && (f.c.broadcasts & bit) &&
+        (t->ndim() != o.ndim || std::memcmp(t->view.sizes, o.sizes, sizeof(int64_t) * static_cast<std::size_t>(o.ndim)) != 0)) {
+      expanded_view(f, i, *t);
+      if (contiguous) f.replace(i, *f.keep(materialised(f, *f.in[i].u.tensor, *t)));
+    } else if (contiguous && !t->contiguous()) {
+      f.replace(i, *f.keep(converted(f, *t, t->dtype)));
+    }
+  }
+}
+
+void reserve_random(CallFrame& f) {
+  for (int i = 0; i < f.op().n_args; ++i) {
+    if (f.op().args[i].type != ArgType::Generator) continue;
+    const tn_value& v = f.in[i];
+    Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
+    GeneratorImpl& g = v.tag == TN_TAG_NONE ? default_generator(device) : *static_cast<GeneratorImpl*>(v.u.ptr);
+    if (g.device().type() != device.type()) {
+      throw TypeError(join(f.op().name, ": expected a generator of ", device.str(), " but found one of ", g.device().str()));
+    }
+    uint64_t n = f.c.random_count;
+    if (n == 0) {
+      n = 1;
+      for (int d = 0; d < f.c.out[0].ndim; ++d) n *= static_cast<uint64_t>(f.c.out[0].sizes[d]);
+    }
+    f.generator = g.reserve(n * f.op().random_words);
+    tn_value& arg = f.mutable_args()[i];
+    arg.tag = TN_TAG_GENERATOR;
+    arg.len = 0;
+    arg.u.generator = &f.generator;
+    return;
+  }
+}
+
+}  // namespace tenon::core
