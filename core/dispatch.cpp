@@ -164,7 +164,7 @@ void set_kernel_observer(KernelObserver observer, void* context) {
 void watch_kernels() { g_watched.store(g_observer.f.load() || g_shadow_every.load() != 0, std::memory_order_release); }
 
 void set_deterministic(bool on) {
-  g_call_flags.store(on ? TN_CALL_DETERMINISTIC : 0u, std::memory_order_relaxed);
+  g_call_flags.store(on ? uint32_t{TN_CALL_DETERMINISTIC} : 0u, std::memory_order_relaxed);
 }
 
 bool deterministic() noexcept { return g_call_flags.load(std::memory_order_relaxed) & TN_CALL_DETERMINISTIC; }
