@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -32,11 +33,16 @@ int small_class(uint64_t bytes) {
   return (top - 6) * 4 + static_cast<int>(n >> (top - 2) & 3) + 1;
 }
 
-uint64_t small_bytes(int c) {
-  if (c == 0) return kSmallest;
-  int top = (c - 1) / 4 + 6;
-  return static_cast<uint64_t>((c - 1) % 4 + 5) << (top - 2);
-}
+struct SmallSizes {
+  int64_t of[kSmallClasses];
+  constexpr SmallSizes() : of{} {
+    of[0] = kSmallest;
+    for (int c = 1; c < kSmallClasses; ++c) of[c] = int64_t{(c - 1) % 4 + 5} << ((c - 1) / 4 + 4);
+  }
+};
+constexpr SmallSizes kSmallSizes;
+
+int64_t small_bytes(int c) { return kSmallSizes.of[c]; }
 
 // Written by its thread alone, read by memory_stats.
 class Counter {
@@ -49,23 +55,38 @@ class Counter {
   std::atomic<int64_t> v_{0};
 };
 
+// What is in use is what was taken from the heap less what is kept, so the common path counts `kept` alone. The peak
+// since the last change of `reserved` follows from the lowest `kept`. One thread's figures may be negative, when
+// others free what it made; only sums mean something.
 struct Books {
-  Counter allocated, peak, reserved, reserved_peak, calls, device_calls;
-  void took(int64_t bytes) {
-    calls.add(1);
-    allocated.add(bytes);
-    if (allocated.get() > peak.get()) peak.set(allocated.get());
+  Counter reserved, reserved_peak, kept, kept_low, peak, calls, device_calls;
+
+  void close_epoch() {
+    int64_t top = reserved.get() - kept_low.get();
+    if (top > peak.get()) peak.set(top);
+    kept_low.set(kept.get());
   }
   void grew(int64_t bytes) {
+    close_epoch();
     reserved.add(bytes);
     if (bytes > 0) device_calls.add(1);
     if (reserved.get() > reserved_peak.get()) reserved_peak.set(reserved.get());
+    close_epoch();
   }
+  void give(int64_t bytes) { kept.add(bytes); }
+  void take(int64_t bytes) {
+    calls.add(1);
+    int64_t now = kept.get() - bytes;
+    kept.set(now);
+    if (now < kept_low.get()) kept_low.set(now);
+  }
+  int64_t top() const { return std::max(peak.get(), reserved.get() - kept_low.get()); }
   void join(const Books& o) {
-    allocated.add(o.allocated.get());
-    peak.add(o.peak.get());
     reserved.add(o.reserved.get());
     reserved_peak.add(o.reserved_peak.get());
+    kept.add(o.kept.get());
+    kept_low.set(kept.get());
+    peak.add(o.top());
     calls.add(o.calls.get());
     device_calls.add(o.device_calls.get());
   }
@@ -75,7 +96,6 @@ struct Books {
 struct SmallCache {
   struct Node { Node* next; };
   Node* head[kSmallClasses] = {};
-  int64_t kept = 0;
   Books books;
   SmallCache *prev = nullptr, *next = nullptr;  // among all threads' caches
 };
@@ -96,11 +116,11 @@ void drop_lists(SmallCache& c) noexcept {
   for (int k = 0; k < kSmallClasses; ++k) {
     while (SmallCache::Node* n = c.head[k]) {
       c.head[k] = n->next;
-      c.books.grew(-static_cast<int64_t>(small_bytes(k)));
+      c.books.give(-small_bytes(k));
+      c.books.grew(-small_bytes(k));
       std::free(n);
     }
   }
-  c.kept = 0;
 }
 
 struct SmallGuard {
@@ -132,32 +152,35 @@ SmallCache* open_cache() {
   return c;
 }
 
+inline void small_keep(SmallCache& c, void* p, int k) noexcept {
+  auto* n = static_cast<SmallCache::Node*>(p);
+  n->next = c.head[k];
+  c.head[k] = n;
+  c.books.give(small_bytes(k));
+}
+
 TENON_COLD Block small_refill(int k, uint64_t bytes) {
   SmallCache* c = open_cache();
-  uint64_t size = small_bytes(k);
+  int64_t size = small_bytes(k);
   void* p = nullptr;
-  if (posix_memalign(&p, kSmallest, size) != 0) {
-    if (c != nullptr) drop_lists(*c);
+  if (posix_memalign(&p, kSmallest, static_cast<std::size_t>(size)) != 0) {
     cache_trim(0, 0);
-    if (posix_memalign(&p, kSmallest, size) != 0) {
+    if (posix_memalign(&p, kSmallest, static_cast<std::size_t>(size)) != 0) {
       MemoryStats s = memory_stats(0, 0);
       throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes, " bytes, allocated ", s.allocated,
                                         ", cached ", s.reserved - s.allocated, ", free 0"));
     }
   }
-  if (c != nullptr) {
-    c->books.grew(static_cast<int64_t>(size));
-    c->books.took(static_cast<int64_t>(bytes));
-  } else {
-    std::lock_guard<std::mutex> hold(all_caches().lock);
-    all_caches().shared.grew(static_cast<int64_t>(size));
-    all_caches().shared.took(static_cast<int64_t>(bytes));
-  }
+  std::unique_lock<std::mutex> hold;
+  if (c == nullptr) hold = std::unique_lock<std::mutex>(all_caches().lock);
+  Books& books = c != nullptr ? c->books : all_caches().shared;
+  books.grew(size);
+  books.calls.add(1);
   return {p, 0, bytes, nullptr};
 }
 
-TENON_COLD void small_spill(void* p, int k, uint64_t bytes) noexcept {
-  auto size = static_cast<int64_t>(small_bytes(k));
+TENON_COLD void small_spill(void* p, int k) noexcept {
+  int64_t size = small_bytes(k);
   SmallCache* c = t_small;
   if (c == nullptr && !t_ended) {
     try {
@@ -167,22 +190,15 @@ TENON_COLD void small_spill(void* p, int k, uint64_t bytes) noexcept {
   }
   if (c == nullptr) {
     std::lock_guard<std::mutex> hold(all_caches().lock);
-    all_caches().shared.allocated.add(-static_cast<int64_t>(bytes));
     all_caches().shared.grew(-size);
-    std::free(p);
-    return;
+    return std::free(p);
   }
-  c->books.allocated.add(-static_cast<int64_t>(bytes));
-  if (c->kept + size > kSmallKept) drop_lists(*c);
+  if (c->books.kept.get() + size > kSmallKept) drop_lists(*c);
   if (size > kSmallKept) {
     c->books.grew(-size);
-    std::free(p);
-    return;
+    return std::free(p);
   }
-  auto* n = static_cast<SmallCache::Node*>(p);
-  n->next = c->head[k];
-  c->head[k] = n;
-  c->kept += size;
+  small_keep(*c, p, k);
 }
 
 inline Block small_alloc(uint64_t bytes) {
@@ -191,21 +207,15 @@ inline Block small_alloc(uint64_t bytes) {
   if (TENON_UNLIKELY(c == nullptr || c->head[k] == nullptr)) return small_refill(k, bytes);
   SmallCache::Node* n = c->head[k];
   c->head[k] = n->next;
-  c->kept -= static_cast<int64_t>(small_bytes(k));
-  c->books.took(static_cast<int64_t>(bytes));
+  c->books.take(small_bytes(k));
   return {n, 0, bytes, nullptr};
 }
 
 inline void small_free(void* p, uint64_t bytes) noexcept {
   int k = small_class(bytes);
   SmallCache* c = t_small;
-  auto size = static_cast<int64_t>(small_bytes(k));
-  if (TENON_UNLIKELY(c == nullptr || c->kept + size > kSmallKept)) return small_spill(p, k, bytes);
-  auto* n = static_cast<SmallCache::Node*>(p);
-  n->next = c->head[k];
-  c->head[k] = n;
-  c->kept += size;
-  c->books.allocated.add(-static_cast<int64_t>(bytes));
+  if (TENON_UNLIKELY(c == nullptr || c->books.kept.get() + small_bytes(k) > kSmallKept)) return small_spill(p, k);
+  small_keep(*c, p, k);
 }
 
 std::atomic<DevicePool*> g_pools[kMaxDevices][kMaxOrdinals];
@@ -293,7 +303,7 @@ MemoryStats memory_stats(int slot, int index) {
   Books sum;
   sum.join(all.shared);
   for (SmallCache* c = all.first; c != nullptr; c = c->next) sum.join(c->books);
-  s.allocated += static_cast<uint64_t>(sum.allocated.get());
+  s.allocated += static_cast<uint64_t>(sum.reserved.get() - sum.kept.get());
   s.allocated_peak += static_cast<uint64_t>(sum.peak.get());
   s.reserved += static_cast<uint64_t>(sum.reserved.get());
   s.reserved_peak += static_cast<uint64_t>(sum.reserved_peak.get());

@@ -125,11 +125,10 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
     if (s == nullptr) out_of_memory(bytes);
   }
   split(s, rounded);
-  s->asked = bytes;
   s->n_used = 0;
   s->used_on_many = false;
   ++stats_.allocations;
-  stats_.allocated += bytes;
+  stats_.allocated += s->bytes;
   stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
   return {s->handle, s->offset, s->bytes, s};
 }
@@ -252,7 +251,7 @@ void DevicePool::put_free(Span* s) noexcept {
 
 void DevicePool::free(Span* s) noexcept {
   std::lock_guard<std::mutex> hold(lock_);
-  stats_.allocated -= s->asked;
+  stats_.allocated -= s->bytes;
   const tn_device_api* a = device_entry(slot_).api;
   if (a == nullptr) return;  // its plugin is gone, and the memory with it
   bool waits = false;

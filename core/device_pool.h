@@ -23,7 +23,6 @@ struct Span {
   Span *segment_prev, *segment_next;  // among the first spans of segments
   void* handle;
   uint64_t offset, bytes;
-  uint64_t asked;               // while in use
   tn_stream* stream;            // whose order a free span follows
   tn_stream* used_on[kSpanStreams];
   tn_event* events[kSpanStreams];

@@ -23,9 +23,9 @@ namespace {
 // Ids are handed to threads in runs, so that threads do not share a counter.
 uint64_t next_storage_id() noexcept {
   static std::atomic<uint64_t> runs{0};
-  static thread_local uint64_t next = 0;
+  static __thread uint64_t next __attribute__((tls_model("initial-exec"))) = 0;
   constexpr uint64_t kRun = 1u << 20;
-  if (next % kRun == 0) next = runs.fetch_add(1, std::memory_order_relaxed) * kRun + 1;
+  if (TENON_UNLIKELY(next % kRun == 0)) next = runs.fetch_add(1, std::memory_order_relaxed) * kRun + 1;
   return next++;
 }
 

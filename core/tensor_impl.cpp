@@ -74,6 +74,17 @@ int64_t product(int ndim, const int64_t* sizes) {
   return static_cast<int64_t>(n);
 }
 
+// Returns the number of elements.
+int64_t row_major_strides(int ndim, const int64_t* sizes, int64_t* strides) {
+  uint64_t next = 1, n = 1;  // unsigned: [0, 2^62, 2^62] has no elements, and its strides may wrap
+  for (int i = ndim - 1; i >= 0; --i) {
+    strides[i] = static_cast<int64_t>(next);
+    n *= static_cast<uint64_t>(sizes[i]);
+    next *= static_cast<uint64_t>(sizes[i] > 1 ? sizes[i] : 1);
+  }
+  return static_cast<int64_t>(n);
+}
+
 bool row_major(const TensorImpl& t) {
   if (t.numel == 0) return true;
   int64_t expected = 1;
@@ -97,7 +108,7 @@ bool overlapping(const TensorImpl& t) {
   return static_cast<uint64_t>(t.numel) > places;
 }
 
-void attach(TensorImpl& t, Ref<Storage> storage, uint64_t byte_offset) {
+void attach(TensorImpl& t, Ref<Storage>&& storage, uint64_t byte_offset) {
   Storage* s = storage.get();
   t.slot = s->slot;
   t.index = s->index;
@@ -117,16 +128,12 @@ uint32_t storage_flags(const TensorImpl& t) {
 
 }  // namespace
 
-void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) {
-  uint64_t next = 1;  // unsigned: [0, 2^62, 2^62] has no elements, and its strides may wrap
-  for (int i = ndim - 1; i >= 0; --i) {
-    strides[i] = static_cast<int64_t>(next);
-    next *= static_cast<uint64_t>(sizes[i] > 1 ? sizes[i] : 1);
-  }
-}
+void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) { row_major_strides(ndim, sizes, strides); }
 
-Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
-                                 const int64_t* sizes, const int64_t* strides) {
+namespace {
+
+TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_offset, int ndim, const int64_t* sizes,
+                      const int64_t* strides) {
   int64_t* heap = heap_for(ndim);
   TensorImpl* t;
   try {
@@ -140,15 +147,22 @@ Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_
   attach(*t, std::move(storage), byte_offset);
   Dims d = place(*t, ndim, heap);
   for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
-  t->numel = product(ndim, sizes);
   if (strides == nullptr) {
-    contiguous_strides(ndim, sizes, d.strides);
+    t->numel = row_major_strides(ndim, sizes, d.strides);
     t->view.flags = storage_flags(*t) | TN_TENSOR_CONTIGUOUS;
   } else {
     for (int i = 0; i < ndim; ++i) d.strides[i] = strides[i];
+    t->numel = product(ndim, sizes);
     t->refresh_flags();
   }
-  return Ref<TensorImpl>::adopt(t);
+  return t;
+}
+
+}  // namespace
+
+Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
+                                 const int64_t* sizes, const int64_t* strides) {
+  return Ref<TensorImpl>::adopt(make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
 }
 
 Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int ndim, const int64_t* sizes, int n,
@@ -242,17 +256,17 @@ void TensorImpl::refresh_flags() {
 int64_t checked_numel(const char* op, int ndim, const int64_t* sizes) {
   TENON_CHECK(ndim <= kMaxDims, ValueError, op, ": a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
   int64_t n = 1;
-  bool empty = false, overflow = false;
+  bool overflow = false;
   for (int i = 0; i < ndim; ++i) {
     TENON_CHECK(sizes[i] >= 0, ValueError, op, ": size ", sizes[i], " of dimension ", i, " is negative");
-    empty |= sizes[i] == 0;
-    overflow |= __builtin_mul_overflow(n, sizes[i] == 0 ? 1 : sizes[i], &n) || n > kMaxNumel;
-    if (overflow) n = 1;
+    overflow |= __builtin_mul_overflow(n, sizes[i], &n);
   }
-  if (empty) return 0;
-  TENON_CHECK(!overflow, ValueError, op, ": sizes ", IntArrayRef(sizes, static_cast<std::size_t>(ndim)),
-              " have more elements than memory can hold");
-  return n;
+  if (TENON_LIKELY(!overflow && n <= kMaxNumel)) return n;
+  for (int i = 0; i < ndim; ++i) {
+    if (sizes[i] == 0) return 0;
+  }
+  throw ValueError(join(op, ": sizes ", IntArrayRef(sizes, static_cast<std::size_t>(ndim)),
+                        " have more elements than memory can hold"));
 }
 
 uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes, const int64_t* strides) {
@@ -280,7 +294,7 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   int64_t numel = checked_numel(op, ndim, sizes);
   uint64_t bytes = static_cast<uint64_t>(numel) * item;
   if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
-  return TensorImpl::make(dtype, Storage::make(slot, index, bytes), 0, ndim, sizes, strides);
+  return Impl::adopt(make_over(dtype, Storage::make(slot, index, bytes), 0, ndim, sizes, strides));
 }
 
 }  // namespace tenon::core

@@ -28,7 +28,7 @@ TENON_API void cache_trim(int slot, int index);
 
 // For the host, whose threads keep their own books, the peaks are sums of peaks: upper bounds.
 struct MemoryStats {
-  uint64_t allocated, allocated_peak;  // bytes in use by tensors
+  uint64_t allocated, allocated_peak;  // bytes of the blocks in use
   uint64_t reserved, reserved_peak;    // bytes taken from the device
   uint64_t allocations, device_allocations;  // calls
 };
