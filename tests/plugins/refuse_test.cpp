@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Files that are no plugins, or broken ones: each is refused with its own reason, and the process goes on.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "support.h"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void expect_refused(const fs::path& file, const std::string& reason) {
+  std::string why = refusal(file);
+  EXPECT_NE(why.find(reason), std::string::npos) << file << " was refused with: " << why;
+}
+
+}  // namespace
+
+TEST(PluginRefusal, FilesThatAreNoLibraries) {
+  Folder f;
+  f.write("libtenon_empty.so", "");
+  f.write("libtenon_text.so", "int main() { return 0; }\n");
+  fs::create_directory(f / "libtenon_folder.so");
+  ASSERT_EQ(mkfifo((f / "libtenon_fifo.so").c_str(), 0600), 0);
+  fs::create_symlink("/nonexistent", f / "libtenon_dangling.so");
+  expect_refused(f / "libtenon_missing.so", "o such file");
+  expect_refused(f / "libtenon_dangling.so", "o such file");
+  expect_refused(f / "libtenon_empty.so", "the file is empty");
+  expect_refused(f / "libtenon_text.so", "no ELF header");
+  expect_refused(f / "libtenon_folder.so", "a directory, not a library");
+  expect_refused(f / "libtenon_fifo.so", "not a regular file");
+}
+
+TEST(PluginRefusal, TruncatedAtManyPlaces) {
+  std::string whole = bytes_of(built_plugin("good"));
+  ASSERT_GT(whole.size(), 1000u);
+  Folder f;
+  for (int i = 0; i < 200; ++i) {
+    std::size_t keep = i < 64 ? static_cast<std::size_t>(i) : whole.size() * static_cast<std::size_t>(i - 64) / 136;
+    std::string name = "libtenon_cut" + std::to_string(i) + ".so";
+    f.write(name, whole.substr(0, keep));
+    EXPECT_NE(refusal(f / name), "") << "cut after " << keep << " of " << whole.size() << " bytes";
+  }
+}
+
+TEST(PluginRefusal, ForeignHeaders) {
+  std::string whole = bytes_of(built_plugin("good"));
+  struct { const char* name; std::size_t at; char value; const char* reason; } cases[] = {
+      {"class32", 4, 1, "not a 64-bit library"},
+      {"bigendian", 5, 2, "big-endian"},
+      {"machine", 18, 2, "built for another machine"},
+      {"executable", 16, 2, "not a shared library (ELF type 2)"},
+      {"no_headers", 56, 0, "no usable program headers"},
+      {"entry_size", 54, 1, "no usable program headers"},
+      {"offset", 38, 127, "program headers are cut off"},
+      {"sections", 46, 127, "section headers are cut off"},
+  };
+  Folder f;
+  for (auto& c : cases) {
+    std::string bytes = whole;
+    bytes[c.at] = c.value;
+    std::string name = std::string("libtenon_") + c.name + ".so";
+    f.write(name, bytes);
+    expect_refused(f / name, c.reason);
+  }
+}
+
+// One byte of the headers at a time: whatever is accepted must still be a library that the linker can read, so only
+// the check runs here, in a child, against a hash that never fits.
+TEST(PluginRefusal, DamagedHeadersNeverCrash) {
+  std::string whole = bytes_of(built_plugin("good"));
+  Folder f;
+  std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [&] {
+    f.add("good", "good", {{"sha256", '"' + std::string(64, '0') + '"'}});
+    int refused = 0, tried = 0;
+    for (std::size_t at = 0; at < 64 + 8 * 56; ++at, ++tried) {
+      std::string bytes = whole;
+      bytes[at] = static_cast<char>(bytes[at] ^ 0xff);
+      f.write("libtenon_good.so", bytes);
+      refused += !refusal(f / "libtenon_good.json").empty();
+    }
+    return refused == tried ? std::string("all refused") : std::to_string(tried - refused) + " accepted";
+  });
+  EXPECT_EQ(out, "all refused");
+}
+
+TEST(PluginRefusal, FoldersAndFilesThatOthersMayWrite) {
+  Folder f;
+  f.add("good", "good");
+  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::add);
+  expect_refused(f / "libtenon_good.so", "the file may be written by others");
+  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::remove);
+  fs::permissions(f.path(), fs::perms::others_all, fs::perm_options::add);
+  expect_refused(f / "libtenon_good.so", "the folder may be written by others");
+}
+
+TEST(PluginRefusal, EachBadPluginHasItsReason) {
+  struct { const char* name; const char* reason; } cases[] = {
+      {"no_entry", "does not export the function tenon_plugin_v1"},
+      {"entry_is_data", "does not export the function tenon_plugin_v1"},
+      {"null_descriptor", "returned no descriptor"},
+      {"wrong_major", "speaks ABI 99.0, core 1."},
+      {"major_zero", "speaks ABI 0.0, core 1."},
+      {"newer_minor", "plugin newer_minor speaks ABI 1.7, core 1."},
+      {"short_table", "its descriptor is too short"},
+      {"huge_table", "its descriptor says that it has"},
+      {"no_copy", "lacks the required function copy"},
+      {"bad_name", "no usable name"},
+      {"null_kernel", "kernel of null_kernel at place 0 of its table is null"},
+      {"no_run", "(mm) has no run function"},
+      {"init_fails", "init failed with status 8: the moon is in the wrong house"},
+      {"init_throws", "init threw an exception: thrown in init"},
+      {"undefined_symbol", "tenon_test_function_that_nobody_has"},
+  };
+  for (auto& c : cases) expect_refused(built_plugin(c.name), c.reason);
+  EXPECT_EQ(refusal(built_plugin("resident")), "");
+}
+
+TEST(PluginRefusal, ABrokenOneDoesNotKeepTheOthersOut) {
+  Folder f;
+  f.write("libtenon_broken.json", "{");
+  f.add("text", "");
+  f.write("libtenon_text.so", "text");
+  for (const char* name : {"init_fails", "wrong_major", "no_entry", "good"}) f.add(name, name);
+  std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [] {
+    plugins::open_all();
+    return listing();
+  });
+  EXPECT_NE(out.find("good opened: \n"), std::string::npos) << out;
+  for (const char* name : {"broken", "text", "init_fails", "wrong_major", "no_entry"}) {
+    EXPECT_NE(out.find(std::string(name) + " refused: "), std::string::npos) << name << "\n" << out;
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Folders with plugins to try the loader on, and processes to try it in: the list of plugins is made once a process,
+// so a test of the search runs in a child that has not searched yet.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "tenon/plugins/plugins.h"
+
+namespace tenon::test {
+
+namespace fs = std::filesystem;
+
+// tests/bad_plugins, built: libtenon_NAME.so.
+fs::path built_plugin(const std::string& name);
+
+// A private folder, removed at the end.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  // libtenon_NAME.so as a copy of a built plugin, and its manifest with some fields replaced ("priority" -> "5"; an
+  // empty text removes the field). Values are JSON.
+  void add(const std::string& name, const std::string& built, std::map<std::string, std::string> fields = {}) const;
+  void write(const std::string& file, const std::string& text) const;
+
+ private:
+  fs::path path_;
+};
+
+// Runs f in a child with these variables set; returns its text. What f throws comes back as "threw: ...".
+std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f);
+
+// "name state: reason" a line, for everything that was found.
+std::string listing();
+// The reason why load() refuses a file; empty if it does not.
+std::string refusal(const fs::path& file);
+
+}  // namespace tenon::test
