@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Index tensors: read as int64 and checked before anything is written.
+#pragma once
+
+#include <vector>
+
+#include "plugin_cpu/elements.h"
+#include "tenon/sdk/loops.h"
+
+namespace tenon::cpu {
+
+[[noreturn]] __attribute__((cold, noinline)) inline void out_of_bounds(int64_t index, int dim, int64_t size) {
+  throw sdk::Error(TN_ERROR_INDEX, "index ", index, " is out of bounds for dimension ", dim, " of size ", size);
+}
+
+// f(index value as int64) for every element, in no particular order, on several threads.
+template <class F>
+void each_index(const sdk::Tensor& index, F&& f) {
+  sdk::StridedLoop loop(index.sizes());
+  if (loop.numel == 0) return;
+  loop.add(index);
+  loop.finish();
+  sdk::dispatch_index(index.dtype(), [&](auto tag) {
+    using I = tn_type(tag);
+    sdk::parallel_for(loop.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
+      loop.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) f(static_cast<int64_t>(*reinterpret_cast<const I*>(p[0] + i * s[0])));
+      });
+    });
+  });
+}
+
+// Every index is in [0, size).
+inline void check_indices(const sdk::Tensor& index, int dim, int64_t size) {
+  each_index(index, [&](int64_t v) {
+    if (v < 0 || v >= size) out_of_bounds(v, dim, size);
+  });
+}
+
+// All elements in row-major order, checked.
+inline std::vector<int64_t> read_indices(const sdk::Tensor& index, int dim, int64_t size) {
+  std::vector<int64_t> out;
+  out.reserve(static_cast<std::size_t>(index.numel()));
+  const int64_t n = index.numel();
+  sdk::dispatch_index(index.dtype(), [&](auto tag) {
+    using I = tn_type(tag);
+    auto take = [&](int64_t v) {
+      if (v < 0 || v >= size) out_of_bounds(v, dim, size);
+      out.push_back(v);
+    };
+    const I* p = index.data<I>();
+    if (index.ndim() <= 1 || index.contiguous()) {
+      const int64_t stride = index.ndim() == 1 ? index.stride(0) : 1;
+      for (int64_t i = 0; i < n; ++i) take(p[i * stride]);
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t at = 0, rest = i;
+      for (int d = index.ndim() - 1; d >= 0; --d) {
+        at += rest % index.size(d) * index.stride(d);
+        rest /= index.size(d);
+      }
+      take(p[at]);
+    }
+  });
+  return out;
+}
+
+}  // namespace tenon::cpu

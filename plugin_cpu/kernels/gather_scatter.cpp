@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// gather and the scatters. All indices are checked before the first write. Duplicates meet in ascending order of their
+// position along `dim`, whatever the number of threads: only whole slices are given to different threads.
+#include "tenon/sdk/ops/gather.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plugin_cpu/along_dim.h"
+#include "plugin_cpu/indices.h"
+#include "tenon/sdk/ops/scatter.h"
+#include "tenon/sdk/ops/scatter_add.h"
+#include "tenon/sdk/ops/scatter_reduce.h"
+
+namespace tenon::cpu {
+namespace {
+
+using namespace sdk;
+
+void check_along(const Tensor& self, int64_t dim, const Tensor& index) {
+  const int d = wrap_dim(dim, self.ndim());
+  check_indices(index, d, self.ndim() ? self.size(d) : 1);
+}
+
+int64_t slice_grain(int64_t length) { return std::max<int64_t>(1, kMoveGrain / std::max<int64_t>(1, length)); }
+
+// f(pointers) for each position; operand `index_at` is the index tensor, and pointer `moved` is moved by the index.
+template <class I, class F>
+void each_position(AlongDim& loop, int index_at, int moved, F&& f) {
+  const int n_operands = loop.rest.operands;
+  const int64_t moved_stride = loop.stride[moved];
+  loop.stride[moved] = 0;
+  loop.rest.finish(index_at);
+  auto visit = [&](char* const* base, const int64_t* s, int64_t i, int64_t j) {
+    char* p[kMaxOperands];
+    for (int k = 0; k < n_operands; ++k) p[k] = base[k] + i * s[k] + j * loop.stride[k];
+    p[moved] += static_cast<int64_t>(*reinterpret_cast<const I*>(p[index_at])) * moved_stride;
+    f(p);
+  };
+  parallel_for(loop.rest.numel, slice_grain(loop.length), [&](int64_t begin, int64_t end) {
+    loop.rest.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) {
+      if (loop.stride[index_at] <= s[index_at]) {
+        for (int64_t i = 0; i < n; ++i) {
+          for (int64_t j = 0; j < loop.length; ++j) visit(p, s, i, j);
+        }
+      } else {
+        for (int64_t j = 0; j < loop.length; ++j) {
+          for (int64_t i = 0; i < n; ++i) visit(p, s, i, j);
+        }
+      }
+    });
+  });
+}
+
+tn_status gather(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, bool) {
+  if (index.numel() == 0) return TN_OK;
+  check_along(self, dim, index);
+  AlongDim loop(index.sizes(), dim);
+  loop.add(out);
+  loop.add(self);
+  loop.add(index);
+  dispatch_index(index.dtype(), [&](auto index_tag) {
+    dispatch_size(out.dtype(), [&](auto tag) {
+      using T = tn_type(tag);
+      each_position<tn_type(index_tag)>(loop, 2, 1, [](char** p) {
+        *reinterpret_cast<T*>(p[0]) = *reinterpret_cast<const T*>(p[1]);
+      });
+    });
+  });
+  return TN_OK;
+}
+TN_KERNEL(gather, gather, dtypes("all").any_strides().mixed_dtypes());
+
+// combine(target, source value) at every position; source elements are T.
+template <class A, class T, class F>
+void combine_into(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, F&& combine) {
+  AlongDim loop(index.sizes(), dim);
+  loop.add(out);
+  loop.add(index);
+  loop.add(src);
+  dispatch_index(index.dtype(), [&](auto index_tag) {
+    each_position<tn_type(index_tag)>(loop, 1, 0, [&](char** p) {
+      combine(*reinterpret_cast<A*>(p[0]), *reinterpret_cast<const T*>(p[2]));
+    });
+  });
+}
+
+tn_status scatter_src(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
+  if (index.numel() > 0) check_along(self, dim, index);
+  start_from(out, self);
+  if (index.numel() == 0) return TN_OK;
+  dispatch_size(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    combine_into<T, T>(out, dim, index, src, [](T& t, T v) { t = v; });
+  });
+  return TN_OK;
+}
+TN_KERNEL(scatter_src, scatter_src, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+
+tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
+  if (index.numel() > 0) check_along(self, dim, index);
+  start_from(out, self);
+  if (index.numel() == 0) return TN_OK;
+  AlongDim loop(index.sizes(), dim);
+  loop.add(out);
+  loop.add(index);
+  dispatch_all(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const T v = value.to<T>();
+    dispatch_index(index.dtype(), [&](auto index_tag) {
+      each_position<tn_type(index_tag)>(loop, 1, 0, [v](char** p) { *reinterpret_cast<T*>(p[0]) = v; });
+    });
+  });
+  return TN_OK;
+}
+TN_KERNEL(scatter_value, scatter_value, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+
+// Runs f(target tensor, tag of its element type, tag of the source's) with float targets for 16-bit floats.
+template <class F>
+void accumulate_in(const Tensor& out, F&& f) {
+  dispatch_all(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    if constexpr (is_half_v<T>) {
+      Scratch wide(out.sizes(), kFloat32);
+      copy_elements(wide.tensor(), out);
+      f(wide.tensor(), Type<float>{}, tag);
+      copy_elements(out, wide.tensor());
+    } else {
+      f(out, tag, tag);
+    }
+  });
+}
+
+template <class A>
+void add_to(A& t, A v) {
+  if constexpr (std::is_same_v<A, bool>) t = t || v;
+  else t = static_cast<A>(t + v);
+}
+
+tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
+  if (index.numel() > 0) check_along(self, dim, index);
+  start_from(out, self);
+  if (index.numel() == 0) return TN_OK;
+  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+    using A = tn_type(wide);
+    using T = tn_type(tag);
+    combine_into<A, T>(target, dim, index, src, [](A& t, T v) { add_to<A>(t, convert<A>(v)); });
+  });
+  return TN_OK;
+}
+TN_KERNEL(scatter_add, scatter_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+
+enum class Reduce { Sum, Prod, Mean, Max, Min };
+
+Reduce parse_reduce(Str s) {
+  if (s == "sum") return Reduce::Sum;
+  if (s == "prod") return Reduce::Prod;
+  if (s == "mean") return Reduce::Mean;
+  return s == "amax" ? Reduce::Max : Reduce::Min;
+}
+
+template <class A>
+void reduce_to(A& t, A v, Reduce r) {
+  switch (r) {
+    case Reduce::Sum:
+    case Reduce::Mean: add_to<A>(t, v); return;
+    case Reduce::Prod:
+      if constexpr (std::is_same_v<A, bool>) t = t && v;
+      else t = static_cast<A>(t * v);
+      return;
+    case Reduce::Max:
+      if (v > t || v != v) t = v;
+      return;
+    case Reduce::Min:
+      if (v < t || v != v) t = v;
+      return;
+  }
+}
+
+template <class A>
+A mean_of(A sum, int64_t count) {
+  if constexpr (std::is_floating_point_v<A>) return static_cast<A>(sum / static_cast<A>(count));
+  else return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
+}
+
+template <class A>
+void divide_by_counts(const Tensor& target, const Tensor& counts, int64_t own) {
+  StridedLoop loop(target.sizes());
+  loop.add(target);
+  loop.add(counts);
+  loop.finish();
+  loop.run(0, loop.numel, [&](char* const* p, const int64_t* s, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t count = *reinterpret_cast<const int64_t*>(p[1] + i * s[1]);
+      A& t = *reinterpret_cast<A*>(p[0] + i * s[0]);
+      if (count > 0) t = mean_of<A>(t, count + own);
+    }
+  });
+}
+
+tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, Str reduce,
+                         bool include_self) {
+  if (index.numel() > 0) check_along(self, dim, index);
+  start_from(out, self);
+  if (index.numel() == 0) return TN_OK;
+  const Reduce r = parse_reduce(reduce);
+  Scratch counts(out.sizes(), kInt64);
+  std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
+  accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
+    using A = tn_type(wide);
+    using T = tn_type(tag);
+    AlongDim loop(index.sizes(), dim);
+    loop.add(target);
+    loop.add(index);
+    loop.add(src);
+    loop.add(counts.tensor());
+    const int64_t count_stride = loop.stride[3];
+    loop.stride[3] = 0;
+    dispatch_index(index.dtype(), [&](auto index_tag) {
+      using I = tn_type(index_tag);
+      each_position<I>(loop, 1, 0, [&](char** p) {
+        const int64_t at = static_cast<int64_t>(*reinterpret_cast<const I*>(p[1]));
+        int64_t& count = *reinterpret_cast<int64_t*>(p[3] + at * count_stride);
+        A& t = *reinterpret_cast<A*>(p[0]);
+        const A v = convert<A>(*reinterpret_cast<const T*>(p[2]));
+        if (count++ == 0 && !include_self) t = v;
+        else reduce_to<A>(t, v, r);
+      });
+    });
+    if (r == Reduce::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+  });
+  return TN_OK;
+}
+TN_KERNEL(scatter_reduce_two, scatter_reduce, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
+
+}  // namespace
+}  // namespace tenon::cpu
