@@ -107,9 +107,9 @@ std::string entry(const Row& r, std::string& before) {
 
 std::string signature(const Schema& s) {
   std::string out;
-  for (std::size_t i = 0; i < s.results.size(); ++i) out += std::string(i ? "," : "") + type_letter(s.results[i].type);
+  for (std::size_t i = 0; i < s.results.size(); ++i) out += std::string(i ? "," : "") + type_code(s.results[i].type);
   out += ";";
-  for (std::size_t i = 0; i < s.args.size(); ++i) out += std::string(i ? "," : "") + type_letter(s.args[i].type);
+  for (std::size_t i = 0; i < s.args.size(); ++i) out += std::string(i ? "," : "") + type_code(s.args[i].type);
   return out;
 }
 

@@ -71,7 +71,8 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
     if (s.kind != Saved::Geometry && s.kind != Saved::Value && uses(f, s.name)) out += unpack(s);
   }
   std::string n = std::to_string(g.targets.size());
-  if (uses(f, "mask")) out += "    const std::array<bool, " + n + "> mask = {" + mask + "};\n";
+  bool named = std::any_of(plan.saved.begin(), plan.saved.end(), [](const Saved& x) { return x.name == "mask"; });
+  if (uses(f, "mask") && !named) out += "    const std::array<bool, " + n + "> mask = {" + mask + "};\n";
   std::string line = "#line " + std::to_string(g.line) + " \"" + row.file + "\"\n";
   if (g.targets.size() > 1) {
     out += line + "    auto all = " + f + ";\n";

@@ -78,6 +78,17 @@ void add_grad(Row& row, const std::string& rest, int line) {
   row.grads.push_back(g);
 }
 
+void require(Row& row, const std::string& rest, int line) {
+  for (const std::string& name : split(rest, " \t,")) {
+    bool found = false;
+    for (Arg& a : row.schema.args) {
+      if (a.name != name) continue;
+      a.required = found = true;
+    }
+    if (!found) throw RowError(row.file, line, "'" + name + "' is not an argument of " + row.schema.full());
+  }
+}
+
 void set_property(Row& row, const std::string& key, const std::string& rest, int line) {
   if (key == "infer") row.infer = rest;
   else if (key == "dtypes") row.dtypes = rest;
@@ -94,6 +105,7 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
   else if (key == "scalar") row.scalar_overload = rest;
   else if (key == "random") row.random_words = std::stoi(rest);
   else if (key == "version") row.version = std::stoi(rest);
+  else if (key == "required") require(row, rest, line);
   else if (key == "mutates") row.mutates = split(rest, " \t,");
   else if (key == "since") row.since.push_back(parse_schema(rest, row.file, line));
   else if (key == "grad") add_grad(row, rest, line);

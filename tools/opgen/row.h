@@ -34,6 +34,7 @@ struct Arg {
   bool mutates = false;  // (a!) in the schema
   bool keyword_only = false;
   std::optional<std::string> def;
+  bool required = false;  // C++ leaves the default out, so that overloads stay apart
 };
 
 struct Result {
@@ -90,7 +91,8 @@ void write_if_changed(const std::string& path, const std::string& text);
 std::string cpp_arg_type(const Type& t);
 std::string cpp_result_type(const Schema& s);
 std::string arg_type_enum(const Type& t);
-char type_letter(const Type& t);
+// One entry of a signature, as sdk/signature.h reads it.
+std::string type_code(const Type& t);
 // True at the first of the four arguments dtype, layout, device, pin_memory, which C++ folds into TensorOptions.
 bool options_start(const Schema& s, std::size_t i);
 std::string cpp_default(const Arg& a);

@@ -58,19 +58,16 @@ std::string arg_type_enum(const Type& t) {
   return t.base;  // Layout, Device, MemoryFormat, Generator: always optional
 }
 
-char type_letter(const Type& t) {
-  auto pick = [&](char plain, char optional) { return t.optional ? optional : plain; };
-  if (t.tensor()) return t.list ? (t.optional_items ? 'Q' : 'L') : pick('T', 'O');
-  if (t.base == "Scalar") return t.list ? 'A' : pick('S', 's');
-  if (t.base == "int") return t.list ? pick('J', 'j') : pick('I', 'i');
-  if (t.base == "float") return t.list ? pick('G', 'g') : pick('F', 'f');
-  if (t.base == "bool") return t.list ? 'M' : pick('B', 'b');
-  if (t.base == "ScalarType") return pick('D', 'd');
-  if (t.base == "Layout") return 'Y';
-  if (t.base == "Device") return 'V';
-  if (t.base == "MemoryFormat") return 'P';
-  if (t.base == "str") return pick('C', 'c');
-  return 'R';  // Generator
+std::string type_code(const Type& t) {
+  static const std::pair<const char*, char> codes[] = {{"Tensor", 'T'}, {"Scalar", 'S'}, {"int", 'I'}, {"float", 'F'},
+                                                       {"bool", 'B'}, {"ScalarType", 'D'}, {"Layout", 'L'}, {"Device", 'V'},
+                                                       {"MemoryFormat", 'M'}, {"str", 'Z'}, {"Generator", 'G'}};
+  std::string code;
+  for (const auto& [base, letter] : codes) {
+    if (t.base == base) code = letter;
+  }
+  if (t.list) code += t.optional_items ? "?[]" : "[]";
+  return t.optional ? code + "?" : code;
 }
 
 bool options_start(const Schema& s, std::size_t i) {
@@ -107,7 +104,7 @@ std::string params(const Schema& s, bool with_defaults, bool skip_self) {
       continue;
     }
     out += cpp_arg_type(s.args[i].type) + " " + s.args[i].name;
-    if (with_defaults && s.args[i].def) out += " = " + cpp_default(s.args[i]);
+    if (with_defaults && s.args[i].def && !s.args[i].required) out += " = " + cpp_default(s.args[i]);
   }
   return out;
 }
