@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "manager.h"
+#include "tenon/core/allocator.h"
+#include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 
@@ -11,6 +13,18 @@ namespace tenon::plugins {
 namespace {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
+
+// The device's memory must be back before the code that frees it goes.
+void release_memory(const Info& info) {
+  int slot = core::device_slot_from_name(info.device);
+  if (slot <= 0) return;
+  for (int i = 0; i < core::device_entry(slot).count; ++i) {
+    uint64_t used = core::memory_stats(slot, i).allocated;
+    TENON_CHECK(used == 0, ValueError, "unload: plugin ", info.name, " is in use: tensors have ", used, " bytes of ",
+                info.device, ":", i);
+    core::cache_trim(slot, i);
+  }
+}
 
 void fill_from_descriptor(Info& info, const Handshake& h) {
   info.name = text(h.plugin->name);
@@ -121,6 +135,7 @@ void Manager::unload(std::string_view name) {
   Entry& e = **it;
   TENON_CHECK(e.handshake.plugin->flags & TN_PLUGIN_UNLOADABLE, ValueError, "unload: plugin ", name,
               " does not say that it can be unloaded (TN_PLUGIN_UNLOADABLE)");
+  if (e.handshake.plugin->device_api) release_memory(e.info);
   part(e.handshake);
   e.info.state = State::Closed;
   e.info.reason =

@@ -42,11 +42,12 @@ struct Server {
 // The first rung that serves each dtype of the row, on each device that is there.
 std::vector<Server> servers(const core::Op& op) {
   std::vector<Server> out;
+  core::DtypeMask mask = core::parse_dtype_mask(op.dtypes);
   for (int slot = 0; slot < core::device_slots(); ++slot) {
     if (!core::ensure_device(slot)) continue;
     for (int id = 0; id < core::kMaxDtypes; ++id) {
       ScalarType t = static_cast<ScalarType>(id);
-      if (!core::dtype_known(t) || !op.dtype_mask.has(t)) continue;
+      if (!core::dtype_known(t) || !mask.has(t)) continue;
       Server s{core::device_entry(slot).name, core::dtype_info(t).name, "none", "no rung serves it"};
       for (const core::Rung& r : core::explain(op, slot, t)) {
         if (!r.serves) continue;

@@ -50,7 +50,7 @@ TENON_API Info load(std::string_view path);
 // Opens every plugin that was found. Faults are in list().
 TENON_API void open_all();
 // Unpublishes the kernels of a plugin that allows it, and closes it. ValueError when it does not allow it or when
-// tensors, streams or nodes of it are alive; then nothing changed.
+// tensors of its device are alive; then nothing changed. No other thread may be in a call that uses it.
 TENON_API void unload(std::string_view name);
 
 }  // namespace tenon::plugins
