@@ -50,7 +50,12 @@ TEST(PluginLife, TwentyThreadsLoadOneFile) {
 TEST(PluginLife, ASecondPluginOfTheSameNameIsRefused) {
   std::string out = in_child(kNowhere, [] {
     plugins::load(built_plugin("good").string());
-    return refusal(built_plugin("same_name"));
+    try {
+      plugins::load(built_plugin("same_name").string());
+    } catch (const BackendError& e) {
+      return std::string(e.what());
+    }
+    return std::string("loaded");
   });
   EXPECT_NE(out.find("a plugin named 'good' is open already"), std::string::npos) << out;
 }
@@ -118,5 +123,9 @@ TEST(PluginLife, UnloadIsRefusedWhileATensorIsAlive) {
 }
 
 TEST(PluginLife, UnloadOfAnUnknownNameSaysSo) {
-  EXPECT_THROW(plugins::unload("nobody"), ValueError);
+  std::string out = in_child(kNowhere, [] {
+    EXPECT_THROW(plugins::unload("nobody"), ValueError);
+    return std::string();
+  });
+  EXPECT_EQ(out, "");
 }

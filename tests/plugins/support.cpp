@@ -73,7 +73,7 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
       if (n <= 0) break;
       at += static_cast<std::size_t>(n);
     }
-    _exit(0);
+    _exit(testing::Test::HasFailure());
   }
   close(ends[1]);
   std::string out;
@@ -95,12 +95,14 @@ std::string listing() {
 }
 
 std::string refusal(const fs::path& file) {
-  try {
-    plugins::load(file.string());
-  } catch (const BackendError& e) {
-    return e.what();
-  }
-  return {};
+  return in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [&]() -> std::string {
+    try {
+      plugins::load(file.string());
+    } catch (const BackendError& e) {
+      return e.what();
+    }
+    return {};
+  });
 }
 
 }  // namespace tenon::test

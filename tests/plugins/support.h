@@ -35,12 +35,13 @@ class Folder {
   fs::path path_;
 };
 
-// Runs f in a child with these variables set; returns its text. What f throws comes back as "threw: ...".
+// Runs f in a child with these variables set; returns its text. What f throws comes back as "threw: ..."; a failed
+// expectation there is one here.
 std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f);
 
 // "name state: reason" a line, for everything that was found.
 std::string listing();
-// The reason why load() refuses a file; empty if it does not.
+// The reason why load() refuses a file, in a child; empty if it does not.
 std::string refusal(const fs::path& file);
 
 }  // namespace tenon::test
