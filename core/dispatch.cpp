@@ -80,7 +80,7 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
   call.workspace = nullptr;
   call.workspace_bytes = 0;
   call.state = e.kernel->state;
-  call.device_error = nullptr;
+  call.device_error = f.slot == 0 ? nullptr : device_error_word(f.slot, f.index);
   call.context = &f;
   call.correlation = 0;
   call.flags = g_call_flags.load(std::memory_order_relaxed);

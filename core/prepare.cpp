@@ -251,7 +251,7 @@ TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
 
 // The copy of a contiguous form of an expanded operand.
 Impl materialised(const CallFrame& f, const tn_tensor& v, const TensorImpl& t) {
-  Impl view = TensorImpl::make(t.dtype, t.storage, v.byte_offset, v.ndim, v.sizes, v.strides);
+  Impl view = TensorImpl::make(t.dtype, t.storage, v.byte_offset - t.storage->base, v.ndim, v.sizes, v.strides);
   Impl made = new_tensor(f.op().name, t.dtype, t.slot, t.index, v.ndim, v.sizes);
   copy(*made, *view);
   return made;

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/dtype.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/core/error.h"
+
+using namespace tenon;
+using core::DtypeClass;
+using core::DtypeInfo;
+
+TEST(Dtype, PromotionTakesTheClassThenTheWidth) {
+  EXPECT_EQ(promote_types(kBool, kUInt8), kUInt8);
+  EXPECT_EQ(promote_types(kInt64, kHalf), kHalf);
+  EXPECT_EQ(promote_types(kInt32, kInt64), kInt64);
+  EXPECT_EQ(promote_types(kFloat, kDouble), kDouble);
+  EXPECT_EQ(promote_types(kBFloat16, kFloat), kFloat);
+  EXPECT_EQ(promote_types(kHalf, kBFloat16), kFloat);
+  EXPECT_EQ(promote_types(kUInt8, kInt8), kInt16);
+  EXPECT_EQ(promote_types(kUInt8, kInt16), kInt16);
+  EXPECT_EQ(promote_types(kUInt8, kInt64), kInt64);
+  EXPECT_EQ(promote_types(kBool, kBool), kBool);
+}
+
+TEST(Dtype, PromotionIsSymmetric) {
+  const ScalarType all[] = {kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kFloat, kDouble, kBool, kBFloat16};
+  for (ScalarType a : all) {
+    for (ScalarType b : all) EXPECT_EQ(promote_types(a, b), promote_types(b, a)) << dtype_name(a) << dtype_name(b);
+  }
+}
+
+TEST(Dtype, NamesSizesAndNumbersAgree) {
+  EXPECT_EQ(dtype_name(kFloat), "float32");
+  EXPECT_EQ(toString(kFloat), "Float");
+  EXPECT_EQ(core::dtype_from_name("bfloat16"), kBFloat16);
+  EXPECT_EQ(elementSize(kInt64), 8u);
+  EXPECT_EQ(core::dtype_from_abi({TN_BFLOAT, 16, 1}), kBFloat16);
+  EXPECT_EQ(core::abi_dtype(kBool).code, TN_BOOL);
+  EXPECT_THROW(core::dtype_from_abi({TN_COMPLEX, 64, 1}), TypeError);
+  try {
+    core::dtype_from_name("float17");
+    FAIL();
+  } catch (const TypeError& e) {
+    EXPECT_NE(e.msg().find("invalid type 'float17'"), std::string::npos);
+  }
+}
+
+TEST(Dtype, MasksAreReadFromClassesAndNames) {
+  core::DtypeMask number = core::parse_dtype_mask("number");
+  EXPECT_TRUE(number.has(kInt8) && number.has(kBFloat16));
+  EXPECT_FALSE(number.has(kBool));
+  core::DtypeMask two = core::parse_dtype_mask("floating, bool");
+  EXPECT_TRUE(two.has(kBool) && two.has(kDouble));
+  EXPECT_FALSE(two.has(kInt64));
+  EXPECT_TRUE(core::parse_dtype_mask("int16").has(kInt16));
+  EXPECT_THROW(core::parse_dtype_mask("floats"), TypeError);
+}
+
+TEST(Dtype, AForeignDtypeJoinsMasksThatWereReadBefore) {
+  core::DtypeMask row = core::parse_dtype_mask("floating");
+  core::DtypeMask kernel = core::parse_dtype_mask("floating", false);
+  ScalarType t = core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1});
+  EXPECT_GE(static_cast<int>(t), TN_DTYPE_FOREIGN);
+  EXPECT_TRUE(row.has(t));
+  EXPECT_FALSE(kernel.has(t));
+  EXPECT_EQ(core::abi_dtype(t).code, static_cast<uint8_t>(t));
+  EXPECT_EQ(core::abi_dtype(t).bits, 8);
+  EXPECT_EQ(core::item_size(t), 1u);
+  EXPECT_EQ(core::dtype_from_name("test_float8"), t);
+  EXPECT_EQ(promote_types(t, kHalf), kHalf);
+  EXPECT_EQ(promote_types(t, kInt64), t);
+  EXPECT_EQ(core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1}), t);
+  EXPECT_THROW(core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 2}), ValueError);
+  EXPECT_THROW(core::register_dtype(DtypeInfo{"float32", {}, DtypeClass::Floating, 8, true, 4}), ValueError);
+}
+
+TEST(Dtype, TheDefaultMustBeFloating) {
+  EXPECT_EQ(get_default_dtype(), kFloat);
+  set_default_dtype(kDouble);
+  EXPECT_EQ(get_default_dtype(), kDouble);
+  set_default_dtype(kFloat);
+  try {
+    set_default_dtype(kInt64);
+    FAIL();
+  } catch (const TypeError& e) {
+    EXPECT_NE(e.msg().find("default dtype"), std::string::npos);
+  }
+}
+
+TEST(Dtype, AnUnknownNumberIsRefused) {
+  EXPECT_FALSE(core::dtype_known(ScalarType::ComplexFloat));
+  EXPECT_THROW(core::dtype_info(ScalarType::Undefined), TypeError);
+  EXPECT_THROW(core::dtype_info(static_cast<ScalarType>(-3)), TypeError);
+}

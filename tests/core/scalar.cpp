@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/scalar.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tenon/core/error.h"
+
+using namespace tenon;
+
+TEST(Scalar, KeepsTheKindThatWasWritten) {
+  EXPECT_TRUE(Scalar(1).isIntegral());
+  EXPECT_TRUE(Scalar(1.5f).isFloatingPoint());
+  EXPECT_TRUE(Scalar(true).isBoolean());
+  EXPECT_FALSE(Scalar(true).isIntegral());
+  EXPECT_TRUE(Scalar(true).isIntegral(true));
+  EXPECT_EQ(Scalar(2).type(), kLong);
+  EXPECT_EQ(Scalar(2.0).type(), kDouble);
+  EXPECT_EQ(Scalar(false).type(), kBool);
+}
+
+TEST(Scalar, ConvertsAsACastDoes) {
+  EXPECT_EQ(Scalar(2.9).to<int>(), 2);
+  EXPECT_EQ(Scalar(-2.9).to<int64_t>(), -2);
+  EXPECT_EQ(Scalar(-0.9).to<uint8_t>(), 0);
+  EXPECT_EQ(Scalar(3).to<double>(), 3.0);
+  EXPECT_TRUE(Scalar(0.5).to<bool>());
+  EXPECT_EQ(static_cast<float>(Scalar(1.5).to<Half>()), 1.5f);
+}
+
+TEST(Scalar, RefusesWhatAnIntegerCannotHold) {
+  EXPECT_THROW(Scalar(300).to<uint8_t>(), ValueError);
+  EXPECT_THROW(Scalar(1e30).to<int64_t>(), ValueError);
+  EXPECT_THROW(Scalar(9223372036854775808.0).to<int64_t>(), ValueError);
+  EXPECT_EQ(Scalar(-9223372036854775808.0).to<int64_t>(), std::numeric_limits<int64_t>::min());
+  EXPECT_THROW(Scalar(std::nan("")).to<int>(), ValueError);
+  EXPECT_THROW(Scalar(-1.0).to<uint8_t>(), ValueError);
+}
+
+TEST(Scalar, NegatesTheSmallestIntegerWithoutOverflow) {
+  int64_t least = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ((-Scalar(least)).to<int64_t>(), least);
+  EXPECT_EQ((-Scalar(2.5)).toDouble(), -2.5);
+}
+
+TEST(Scalar, CrossesTheAbi) {
+  for (Scalar s : {Scalar(7), Scalar(7.5), Scalar(true)}) {
+    Scalar back = Scalar::from_abi(s.abi());
+    EXPECT_EQ(back.type(), s.type());
+    EXPECT_EQ(back.toDouble(), s.toDouble());
+  }
+  tn_value none{};
+  EXPECT_THROW(Scalar::from_abi(none), TypeError);
+}
