@@ -118,7 +118,7 @@ std::string functional(const Row& r, const NodePlan& plan) {
   out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
   out += "  core::call(core::g_rows[id], in, outs);\n";
   for (std::size_t i = 0; i < n; ++i) out += "  Tensor r" + std::to_string(i) + " = adopt(outs[" + std::to_string(i) + "]);\n";
-  if (r.view()) out += "  set_view(r0, " + s.args[0].name + ");\n";
+  if (r.view() && !r.grads.empty()) out += "  set_view(r0, " + s.args[0].name + ");\n";
   if (grad) {
     out += "  if (node) {\n";
     for (std::size_t i = 0; i < n; ++i) out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";

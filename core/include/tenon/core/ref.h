@@ -31,7 +31,12 @@ class RefCounted {
     return false;
   }
   uint32_t use_count() const noexcept { return refs_.load(std::memory_order_acquire); }
-  void mark_dead() const noexcept { refs_.store(0, std::memory_order_release); }
+  // For types with weak pointers, after drop() said true: false if somebody took a reference in between.
+  bool die() const noexcept {
+    uint32_t one = 1;
+    if (refs_.compare_exchange_strong(one, 0, std::memory_order_acq_rel) || one == 0) return true;
+    return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
 
  private:
   mutable std::atomic<uint32_t> refs_{1};

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The node that ends at a leaf. A leaf has at most one at a time; it lives as long as a graph holds it.
+#include <mutex>
+
+#include "tenon/autograd/generated.h"
+
+namespace tenon::autograd {
+namespace {
+
+// One lock for all: it guards the weak pointers from leaves to their nodes, and is held for a few instructions.
+std::mutex g_accumulators;
+// Concurrent backward passes meet at leaves.
+std::mutex g_grads[64];
+std::mutex& lock_of(const void* p) { return g_grads[reinterpret_cast<std::uintptr_t>(p) / 64 % 64]; }
+
+}  // namespace
+
+core::Ref<Node> accumulator_of(const Tensor& leaf) {
+  AutogradMeta& m = make_meta(leaf);
+  std::lock_guard<std::mutex> lock(g_accumulators);
+  if (m.accumulator && m.accumulator->try_retain()) return core::Ref<Node>::adopt(m.accumulator);
+  m.accumulator = new AccumulateGrad(leaf);
+  m.accumulator->hooks = m.leaf_hooks.get();
+  return core::Ref<Node>::adopt(m.accumulator);
+}
+
+NodeHooks& hooks_of(const Tensor& t) {
+  if (core::Ref<Node> fn = t.grad_fn()) return fn->hooks_for_write();
+  AutogradMeta& m = make_meta(t);
+  std::lock_guard<std::mutex> lock(g_accumulators);
+  if (!m.leaf_hooks) m.leaf_hooks = std::make_unique<NodeHooks>();
+  if (m.accumulator) m.accumulator->hooks = m.leaf_hooks.get();
+  return *m.leaf_hooks;
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  std::lock_guard<std::mutex> lock(g_accumulators);
+  AutogradMeta* m = meta(variable);
+  if (m && m->accumulator == this) m->accumulator = nullptr;
+}
+
+void AccumulateGrad::apply(Tensor* grads, Tensor*) {
+  if (!grads[0].defined()) return;
+  Tensor given = std::move(grads[0]);
+  std::lock_guard<std::mutex> lock(lock_of(variable.unsafeGetTensorImpl()));
+  Tensor& grad = make_meta(variable).grad;
+  if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
+  if (!grad.defined()) {
+    // Taken over when nobody else holds it; a recorded gradient (create_graph) keeps its history.
+    bool own = given.use_count() == 1 && given.storage().use_count() <= 1 && given.is_contiguous();
+    grad = recording() || own ? given : given.clone();
+  } else if (recording()) {
+    grad = grad + given;
+  } else {
+    grad.add_(given);
+  }
+}
+
+}  // namespace tenon::autograd

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Walks the graph from results to leaves on the calling thread. A node runs when all gradients for its outputs have
+// come in; the order depends on the graph alone, so that sums are the same from run to run.
+#include "tenon/autograd.h"
+
+#include "tenon/autograd/engine_workspace.h"
+#include "tenon/autograd/generated.h"
+#include "tenon/core/error.h"
+
+namespace tenon::autograd {
+namespace {
+
+// Passes may nest (a hook that calls backward): each takes a workspace of its own from the thread's stock.
+thread_local std::vector<std::unique_ptr<Workspace>> t_stock;
+
+struct Lease {
+  Lease() {
+    if (t_stock.empty()) own = std::make_unique<Workspace>();
+    else {
+      own = std::move(t_stock.back());
+      t_stock.pop_back();
+    }
+  }
+  ~Lease() {
+    own->clear();
+    t_stock.push_back(std::move(own));
+  }
+  std::unique_ptr<Workspace> own;
+};
+
+struct Capture {
+  Node* node;
+  uint32_t nr;
+  std::size_t place;
+};
+
+class Pass {
+ public:
+  Pass(Workspace& w, bool keep_graph) : w_(w), keep_graph_(keep_graph) {}
+
+  void add_root(const Edge& e, const Tensor& grad) {
+    bool fresh;
+    uint32_t t = w_.find_or_add(e.function.get(), fresh);
+    add(w_.grads[w_.tasks[t].first_grad + e.input_nr], grad);
+  }
+
+  // Finds every node below the roots and how many gradients it waits for.
+  void explore() {
+    for (uint32_t at = 0; at < w_.tasks.size(); ++at) {
+      Node* n = w_.tasks[at].node;
+      for (uint32_t i = 0; i < n->n_edges; ++i) {
+        if (!n->edges[i].function) continue;
+        bool fresh;
+        uint32_t child = w_.find_or_add(n->edges[i].function.get(), fresh);
+        ++w_.tasks[child].waits_for;
+      }
+    }
+  }
+
+  // With inputs given, only nodes above one of them run.
+  void restrict_to(const std::vector<Capture>& captures) {
+    std::vector<uint32_t> waits, order;
+    for (const Task& t : w_.tasks) waits.push_back(t.waits_for);
+    for (uint32_t i = 0; i < waits.size(); ++i) {
+      if (waits[i] == 0) order.push_back(i);
+    }
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      Node* n = w_.tasks[order[at]].node;
+      for (uint32_t i = 0; i < n->n_edges; ++i) {
+        if (!n->edges[i].function) continue;
+        uint32_t child = w_.find(n->edges[i].function.get());
+        if (--waits[child] == 0) order.push_back(child);
+      }
+    }
+    std::vector<bool> wanted(w_.tasks.size());
+    for (const Capture& c : captures) {
+      if (uint32_t t = w_.find(c.node); t != Workspace::kEmpty) wanted[t] = true;
+    }
+    for (std::size_t k = order.size(); k-- > 0;) {
+      Node* n = w_.tasks[order[k]].node;
+      bool below = false;
+      for (uint32_t i = 0; i < n->n_edges; ++i) {
+        if (!n->edges[i].function) continue;
+        uint32_t child = w_.find(n->edges[i].function.get());
+        below |= wanted[child];
+      }
+      w_.tasks[order[k]].runs = below;
+      if (below) wanted[order[k]] = true;
+    }
+  }
+
+  void run(const std::vector<Capture>& captures, variable_list* captured, bool accumulate) {
+    for (uint32_t i = 0; i < w_.tasks.size(); ++i) {
+      if (w_.tasks[i].waits_for == 0) w_.ready.push_back(i);
+    }
+    while (!w_.ready.empty()) {
+      uint32_t at = w_.ready.back();
+      w_.ready.pop_back();
+      Task t = w_.tasks[at];
+      if (t.node->hooks) call_hooks(t);
+      for (const Capture& c : captures) {
+        if (c.node == t.node && captured) (*captured)[c.place] = w_.grads[t.first_grad + c.nr];
+      }
+      bool runs = t.node->accumulates ? accumulate && (captures.empty() || is_captured(captures, t.node)) : t.runs;
+      step(t, runs);
+    }
+  }
+
+ private:
+  static bool is_captured(const std::vector<Capture>& captures, Node* n) {
+    for (const Capture& c : captures) {
+      if (c.node == n) return true;
+    }
+    return false;
+  }
+
+  void step(const Task& t, bool runs) {
+    Node* n = t.node;
+    w_.outs.clear();
+    w_.outs.resize(n->n_edges);
+    if (runs) {
+      n->apply(w_.grads.data() + t.first_grad, w_.outs.data());
+      if (!keep_graph_ && !n->accumulates) {
+        n->release_saved();
+        n->released = true;
+      }
+    }
+    for (uint32_t i = 0; i < n->n_grads; ++i) w_.grads[t.first_grad + i].reset();
+    for (uint32_t i = 0; i < n->n_edges; ++i) {
+      const Edge& e = n->edges[i];
+      if (!e.function) continue;
+      uint32_t child = w_.find(e.function.get());
+      if (w_.outs[i].defined()) add(w_.grads[w_.tasks[child].first_grad + e.input_nr], w_.outs[i]);
+      w_.outs[i].reset();
+      if (--w_.tasks[child].waits_for == 0) w_.ready.push_back(child);
+    }
+  }
+
+  // In place where the sum so far is ours alone.
+  static void add(Tensor& sum, const Tensor& g) {
+    if (!sum.defined()) {
+      sum = g;
+    } else if (!recording() && sum.use_count() == 1 && sum.storage().use_count() <= 1 && sum.is_contiguous() &&
+               sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
+      sum.add_(g);
+    } else {
+      sum = sum + g;
+    }
+  }
+
+  void call_hooks(const Task& t) {
+    for (auto& entry : t.node->hooks->pre) {
+      Tensor& g = w_.grads[t.first_grad + entry.input_nr];
+      if (!entry.hook || !g.defined()) continue;
+      Tensor r = entry.hook->call(g);
+      if (!r.defined()) continue;
+      if (r.sizes() != g.sizes() || r.scalar_type() != g.scalar_type() || r.device() != g.device()) {
+        throw Error(core::join("hook of ", t.node->name(), " returned a gradient of a different size/type/device: ",
+                               core::text(r.sizes()), " ", dtype_name(r.scalar_type()), " instead of ", core::text(g.sizes()), " ",
+                               dtype_name(g.scalar_type())));
+      }
+      g = r;
+    }
+    for (auto& [nr, impl] : t.node->hooks->retained) {
+      const Tensor& g = w_.grads[t.first_grad + nr];
+      if (!impl || !g.defined()) continue;
+      Tensor holder(core::Impl::share(impl));
+      Tensor& kept = make_meta(holder).grad;
+      kept = kept.defined() ? kept + g : recording() ? g : g.clone();
+    }
+  }
+
+  Workspace& w_;
+  bool keep_graph_;
+};
+
+std::vector<Edge> root_edges(const variable_list& tensors) {
+  std::vector<Edge> out;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    TENON_CHECK(tensors[i].defined() && tensors[i].requires_grad(), Error, "element ", i,
+                " of the given tensors does not require grad and has no grad_fn");
+    out.push_back(gradient_edge(tensors[i]));
+  }
+  return out;
+}
+
+variable_list root_grads(const variable_list& tensors, const variable_list& given) {
+  TENON_CHECK(given.empty() || given.size() == tensors.size(), ValueError, "got ", given.size(), " gradients for ", tensors.size(),
+              " tensors");
+  variable_list out;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (!given.empty() && given[i].defined()) {
+      TENON_CHECK(given[i].sizes() == t.sizes(), ValueError, "gradient ", i, " has shape ", core::text(given[i].sizes()),
+                  " but its tensor has ", core::text(t.sizes()));
+      out.push_back(given[i]);
+    } else {
+      TENON_CHECK(t.numel() == 1, Error, "a gradient is created implicitly only for scalar outputs; this one has ", t.numel(),
+                  " elements");
+      out.push_back(ones_like(t));
+    }
+  }
+  return out;
+}
+
+void run(const variable_list& tensors, const variable_list& grads, bool keep_graph, bool create_graph,
+         const std::vector<Capture>& captures, variable_list* captured, bool accumulate) {
+  std::vector<Edge> roots = root_edges(tensors);
+  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) | (create_graph ? kGradMode : 0));
+  Lease lease;
+  Pass pass(*lease.own, keep_graph);
+  for (std::size_t i = 0; i < roots.size(); ++i) pass.add_root(roots[i], grads[i]);
+  pass.explore();
+  if (!captures.empty()) pass.restrict_to(captures);
+  pass.run(captures, captured, accumulate);
+}
+
+std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge>& keep) {
+  std::vector<Capture> out;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    TENON_CHECK(inputs[i].defined() && inputs[i].requires_grad(), Error, "input ", i, " does not require grad");
+    keep.push_back(gradient_edge(inputs[i]));
+    out.push_back({keep.back().function.get(), keep.back().input_nr, i});
+  }
+  return out;
+}
+
+}  // namespace
+
+void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph, bool create_graph,
+              const variable_list& inputs) {
+  root_edges(tensors);
+  std::vector<Edge> keep;
+  std::vector<Capture> captures = capture_edges(inputs, keep);
+  run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph, captures, nullptr, true);
+}
+
+variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
+                   std::optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+  root_edges(outputs);
+  std::vector<Edge> keep;
+  std::vector<Capture> captures = capture_edges(inputs, keep);
+  variable_list found(inputs.size());
+  run(outputs, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph, captures, &found, false);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    TENON_CHECK(found[i].defined() || allow_unused, Error, "input ", i,
+                " was not used in the graph; set allow_unused if that is intended");
+  }
+  return found;
+}
+
+}  // namespace tenon::autograd

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions whose gradient a program writes.
+#include "tenon/autograd/function.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tenon/autograd/generated.h"
+#include "tenon/core/error.h"
+
+namespace tenon::autograd {
+
+std::string demangle(const char* name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string out = status == 0 && text ? text : name;
+  std::free(text);
+  return out;
+}
+
+void AutogradContext::save_for_backward(variable_list to_save) {
+  TENON_CHECK(!has_saved_, Error, "save_for_backward may be called once");
+  has_saved_ = true;
+  to_save_ = std::move(to_save);
+}
+
+variable_list AutogradContext::get_saved_variables() const {
+  if (node_ && node_->released) SavedTensor().unpack(*node_);
+  variable_list out;
+  if (saved_.empty()) return to_save_;
+  for (const SavedTensor& s : saved_) out.push_back(s.unpack(*node_));
+  return out;
+}
+
+void AutogradContext::mark_dirty(const variable_list& inputs) {
+  for (const Tensor& t : inputs) dirty_.push_back(t.unsafeGetTensorImpl());
+}
+
+void AutogradContext::mark_non_differentiable(const variable_list& outputs) {
+  for (const Tensor& t : outputs) non_differentiable_.push_back(t.unsafeGetTensorImpl());
+}
+
+bool AutogradContext::needs_input_grad(std::size_t i) const { return node_ && i < node_->n_edges && node_->edges[i].function; }
+
+namespace {
+bool contains(const std::vector<core::TensorImpl*>& list, const Tensor& t) {
+  return std::find(list.begin(), list.end(), t.unsafeGetTensorImpl()) != list.end();
+}
+}  // namespace
+
+void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
+  n_grads = static_cast<uint32_t>(outputs.size());
+  ctx.saved_.resize(ctx.to_save_.size());
+  auto self = core::Ref<FunctionNode>::share(this);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Tensor& t = outputs[i];
+    if (!t.defined()) {
+      outputs_.push_back({});
+      continue;
+    }
+    bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& in) { return in.is_same(t); });
+    if (contains(ctx.dirty_, t)) rebase_history(t, self);
+    else if (is_input) t = t.view_as(t);  // an input that is returned as it was becomes a result of its own
+    outputs_.push_back({t.sizes().vec(), t.options()});
+    if (!contains(ctx.non_differentiable_, outputs[i])) set_history(t, *this, static_cast<uint32_t>(i));
+  }
+  for (std::size_t k = 0; k < ctx.to_save_.size(); ++k) {
+    const Tensor& t = ctx.to_save_[k];
+    auto out = std::find_if(outputs.begin(), outputs.end(), [&](const Tensor& o) { return o.is_same(t); });
+    if (out != outputs.end()) ctx.saved_[k].save_output(t, static_cast<uint32_t>(out - outputs.begin()));
+    else ctx.saved_[k].save(t);
+  }
+  ctx.to_save_.clear();
+}
+
+void FunctionNode::apply(Tensor* grads, Tensor* out) {
+  variable_list in(grads, grads + n_grads);
+  if (ctx.materialize_grads_) {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (!in[i].defined() && i < outputs_.size()) in[i] = zeros(outputs_[i].sizes, outputs_[i].options);
+    }
+  }
+  variable_list result = run(&ctx, std::move(in));
+  // As many gradients as forward had arguments; a trailing undefined one may be left out.
+  std::size_t expected = edge_of_argument.size();
+  while (result.size() > expected && !result.back().defined()) result.pop_back();
+  TENON_CHECK(result.size() == expected, Error, label, " backward returned ", result.size(), " gradients, expected ", expected);
+  for (std::size_t i = 0; i < expected; ++i) {
+    if (edge_of_argument[i] == ~0u) {
+      TENON_CHECK(!result[i].defined(), Error, label, " returned an invalid gradient at ", i, ": that argument is no tensor");
+    } else {
+      out[edge_of_argument[i]] = std::move(result[i]);
+    }
+  }
+}
+
+void FunctionNode::release_saved() {
+  for (SavedTensor& s : ctx.saved_) s.release();
+}
+
+}  // namespace tenon::autograd

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What the generated functions and nodes are written with (tools/opgen). Private to libtenon.
+#pragma once
+
+#include "tenon/autograd/box.h"
+#include "tenon/autograd/node.h"
+#include "tenon/autograd/saved.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/ops.h"
+
+namespace tenon::autograd {
+
+extern thread_local uint32_t t_mode __attribute__((tls_model("initial-exec")));
+
+// The observer of row calls: begins and ends one, when somebody watches.
+TENON_COLD void row_begin(int id);
+TENON_COLD void row_end(int id) noexcept;
+struct RowScope {
+  explicit RowScope(int op) : id(op), on(t_mode & kRowObserved) {
+    if (TENON_UNLIKELY(on)) row_begin(id);
+  }
+  ~RowScope() {
+    if (TENON_UNLIKELY(on)) row_end(id);
+  }
+  RowScope(const RowScope&) = delete;
+  int id;
+  bool on;
+};
+
+inline bool recording() { return t_mode & kGradMode; }
+inline bool tracked(const Tensor& t) { return t.requires_grad(); }
+inline bool tracked(const std::optional<Tensor>& t) { return t && t->requires_grad(); }
+inline bool tracked(TensorList list) {
+  for (const Tensor& t : list) {
+    if (tracked(t)) return true;
+  }
+  return false;
+}
+inline bool tracked(ArrayRef<std::optional<Tensor>> list) {
+  for (const auto& t : list) {
+    if (tracked(t)) return true;
+  }
+  return false;
+}
+
+NodeHooks& hooks_of(const Tensor& t);  // of its node, or of the leaf
+
+template <class N>
+core::Ref<N> make_node() { return core::Ref<N>::adopt(new N); }
+
+inline void connect(Node& n, uint32_t at, const Tensor& t) {
+  if (tracked(t)) n.edges[at] = gradient_edge(t);
+}
+inline void connect(Node& n, uint32_t at, const std::optional<Tensor>& t) {
+  if (tracked(t)) n.edges[at] = gradient_edge(*t);
+}
+template <class List>
+void connect_list(Node& n, uint32_t at, List list) {
+  for (const auto& t : list) connect(n, at++, t);
+}
+
+inline Tensor adopt(core::TensorImpl* p) { return Tensor(core::Impl::adopt(p)); }
+inline Tensor copy_of(const Tensor& t) {
+  NoGradGuard no_grad;
+  return t.clone();
+}
+inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
+  return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
+}
+
+// After the call: the result remembers its node (only floating results do).
+void set_history(const Tensor& t, Node& node, uint32_t output_nr);
+// The result of a view row knows its base.
+void set_view(const Tensor& view, const Tensor& of);
+// Before an in-place call: AG07 for leaves, refused views.
+void check_inplace(int id, const Tensor& self);
+// After one: the tensor's history, and its base's when it is a view, goes through the node.
+void rebase_history(const Tensor& self, const core::Ref<Node>& node);
+// After one that has no gradient: AG11 if somebody will ask.
+void forget_history(int id, const Tensor& self);
+// AG08.
+void refuse_tracked(int id, const char* arg, const Tensor& t);
+void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t);
+template <class List>
+auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.begin(), void()) {
+  for (const auto& t : list) refuse_tracked(id, arg, t);
+}
+core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
+void write_inplace(int id, const Tensor& self, const Tensor& value);
+void write_out(int id, Tensor& out, const Tensor& value);
+
+// The sum of a broadcast gradient over what was broadcast, in the argument's dtype.
+Tensor reduce_grad(Tensor grad, const SavedGeometry& to);
+void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads);
+[[noreturn]] void derivative_missing(const char* op, const char* arg);
+
+}  // namespace tenon::autograd

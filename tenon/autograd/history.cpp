@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// How calls change histories: results, views, in-place writes.
+#include <cstring>
+
+#include "tenon/autograd/generated.h"
+#include "tenon/core/error.h"
+
+namespace tenon::autograd {
+namespace {
+
+// A float or complex dtype; registered ones are asked by class.
+bool differentiable(ScalarType t) {
+  constexpr uint32_t kFloats = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 15;
+  auto id = static_cast<uint8_t>(t);
+  return id < 32 ? kFloats >> id & 1 : isFloatingType(t);
+}
+
+struct Geometry {
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;
+  explicit Geometry(const Tensor& t) : sizes(t.sizes().vec()), strides(t.strides().vec()), offset(t.storage_offset()) {}
+};
+
+// The gradient of a base after a write through a view: the slice goes through the write's node, the rest stays.
+struct CopySlices final : NodeWith<0> {
+  CopySlices(const Tensor& b, const Tensor& v, core::Ref<Node> f) : base(b), view(v), options(b.options()), fn(std::move(f)) {
+    make_edges(fn->n_edges > 0 ? fn->n_edges : 1);
+    for (uint32_t i = 1; i < fn->n_edges; ++i) edges[i] = fn->edges[i];
+    edges[0] = gradient_edge(b);
+  }
+  const char* name() const override { return "CopySlices"; }
+  void release_saved() override {
+    fn->release_saved();
+    fn->released = true;
+  }
+  void apply(Tensor* grads, Tensor* out) override {
+    if (!grads[0].defined()) return;
+    Tensor result = empty_strided(base.sizes, base.strides, options);
+    result.copy_(grads[0]);
+    Tensor slice = result.as_strided(view.sizes, view.strides, view.offset - base.offset);
+    Tensor inner[1] = {slice.clone()};
+    std::vector<Tensor> parts(fn->n_edges);
+    fn->apply(inner, parts.data());
+    if (fn->n_edges > 0 && parts[0].defined()) slice.copy_(parts[0]);
+    else slice.zero_();
+    for (uint32_t i = 1; i < fn->n_edges; ++i) out[i] = std::move(parts[i]);
+    if (edges[0].function) out[0] = result;
+  }
+  Geometry base, view;
+  TensorOptions options;
+  core::Ref<Node> fn;
+};
+
+// Stands where an in-place op without a derivative wrote.
+struct NoDerivative final : NodeWith<1> {
+  explicit NoDerivative(int op) : id(op) {}
+  const char* name() const override { return "NoDerivative"; }
+  void apply(Tensor*, Tensor*) override { derivative_missing(core::op_at(id).name, "self"); }
+  int id;
+};
+
+}  // namespace
+
+void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
+  core::TensorImpl* impl = t.unsafeGetTensorImpl();
+  if (!impl || !differentiable(impl->dtype)) return;
+  AutogradMeta& m = make_meta(t);
+  m.grad_fn = core::Ref<Node>::share(&node);
+  m.output_nr = output_nr;
+  impl->flags |= core::kTracked;
+}
+
+void set_view(const Tensor& view, const Tensor& of) {
+  AutogradMeta& m = make_meta(view);
+  AutogradMeta* source = meta(of);
+  m.is_view = true;
+  m.view_refuses_writes = !recording() || (source && source->view_refuses_writes);
+  m.base = source && source->is_view ? source->base : of;
+  core::TensorImpl* impl = view.unsafeGetTensorImpl();
+  m.view_version = impl->version();
+  impl->flags |= core::kIsView | (of.unsafeGetTensorImpl()->flags & core::kInference);
+}
+
+void check_inplace(int id, const Tensor& self) {
+  core::TensorImpl* impl = self.unsafeGetTensorImpl();
+  if (!impl) undefined_argument(id, 0);
+  if (!recording()) return;
+  AutogradMeta* m = meta(self);
+  if (!self.requires_grad() && !(m && m->is_view && m->base.requires_grad())) return;
+  const char* op = core::op_at(id).name;
+  bool of_leaf = m && m->is_view ? m->base.is_leaf() && m->base.requires_grad() : self.is_leaf();
+  if (of_leaf) {
+    throw Error(core::join(op, "_: ", m && m->is_view ? "a view of " : "",
+                           "a leaf that requires grad cannot be the target of an in-place operation"));
+  }
+  if (m && m->is_view && m->view_refuses_writes) {
+    throw Error(core::join(op, "_: this view was made without recording or is one of several results; its base requires grad, "
+                           "so it cannot be the target of an in-place operation"));
+  }
+}
+
+void rebase_history(const Tensor& self, const core::Ref<Node>& node) {
+  AutogradMeta& m = make_meta(self);
+  core::TensorImpl* impl = self.unsafeGetTensorImpl();
+  if (!m.is_view) {
+    set_history(self, *node, 0);
+    return;
+  }
+  auto slices = core::Ref<Node>::adopt(new CopySlices(m.base, self, node));
+  set_history(m.base, *slices, 0);
+  m.view_version = impl->version() - 1;  // the view's own grad_fn is made anew from its base
+  impl->flags |= core::kTracked;
+}
+
+void forget_history(int id, const Tensor& self) {
+  if (!recording() || !self.requires_grad()) return;
+  auto node = core::Ref<NoDerivative>::adopt(new NoDerivative(id));
+  connect(*node, 0, self);
+  rebase_history(self, node);
+}
+
+void refuse_tracked(int id, const char* arg, const Tensor& t) {
+  if (recording() && t.requires_grad()) {
+    throw Error(core::join(core::op_at(id).name, ": out= does not support differentiation but argument ", arg, " requires grad"));
+  }
+}
+
+void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t) {
+  if (t) refuse_tracked(id, arg, *t);
+}
+
+core::TensorImpl* out_impl(Tensor& out) {
+  if (!out.defined()) out = empty({0});
+  return out.unsafeGetTensorImpl();
+}
+
+void write_inplace(int id, const Tensor& self, const Tensor& value) {
+  const char* op = core::op_at(id).name;
+  TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ", core::text(value.sizes()),
+              " does not fit self of shape ", core::text(self.sizes()));
+  bool fits = core::dtype_info(value.scalar_type()).cls <= core::dtype_info(self.scalar_type()).cls;
+  TENON_CHECK(fits, TypeError, op, "_: result type ", dtype_name(value.scalar_type()), " cannot be cast to the in-place dtype ",
+              dtype_name(self.scalar_type()));
+  self.copy_(value);
+}
+
+void write_out(int id, Tensor& out, const Tensor& value) {
+  const char* op = core::op_at(id).name;
+  if (!out.defined()) out = empty({0}, value.options());
+  bool fits = core::dtype_info(value.scalar_type()).cls <= core::dtype_info(out.scalar_type()).cls;
+  TENON_CHECK(fits, TypeError, op, ": result type ", dtype_name(value.scalar_type()), " cannot be cast to the out dtype ",
+              dtype_name(out.scalar_type()));
+  TENON_CHECK(out.device() == value.device(), TypeError, op, ": out is on ", out.device().str(), " but the result is on ",
+              value.device().str());
+  if (out.sizes() != value.sizes()) out.resize_(value.sizes());
+  out.copy_(value);
+}
+
+Tensor reduce_grad(Tensor grad, const SavedGeometry& to) {
+  if (!grad.defined()) return grad;
+  if (grad.sizes() != to.sizes()) grad = grad.sum_to_size(to.sizes());
+  if (grad.scalar_type() != to.scalar_type()) grad = grad.to(to.scalar_type());
+  return grad;
+}
+
+void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads) {
+  for (uint32_t i = 0; i < n && i < grads.size(); ++i) out[i] = std::move(grads[i]);
+}
+
+void derivative_missing(const char* op, const char* arg) {
+  throw NotImplementedError(core::join("the derivative of ", op, " for argument ", arg, " is not implemented"));
+}
+
+}  // namespace tenon::autograd
+
+namespace tenon {
+
+using autograd::AutogradMeta;
+using autograd::meta;
+
+bool Tensor::view_requires_grad() const {
+  AutogradMeta* m = meta(*this);
+  if (!m || !m->is_view || !m->base.requires_grad() || impl_->version() == m->view_version) return false;
+  return grad_fn() != nullptr;
+}
+
+core::Ref<autograd::Node> Tensor::grad_fn() const {
+  AutogradMeta* m = impl_ ? meta(*this) : nullptr;
+  if (!m) return {};
+  if (m->is_view && m->base.requires_grad() && impl_->version() != m->view_version) {
+    // Somebody wrote to the base since: the path to it is new.
+    m->view_version = impl_->version();
+    EnableGradGuard grad;
+    Tensor fresh = m->base.as_strided(sizes(), strides(), storage_offset());
+    if (AutogradMeta* f = meta(fresh); f && f->grad_fn) {
+      m->grad_fn = f->grad_fn;
+      m->output_nr = f->output_nr;
+      impl_->flags |= core::kTracked;
+    }
+  }
+  return m->grad_fn;
+}
+
+}  // namespace tenon

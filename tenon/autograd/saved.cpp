@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/autograd/saved.h"
+
+#include "tenon/core/error.h"
+
+namespace tenon::autograd {
+
+void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
+  if (!t.defined()) return;
+  core::TensorImpl& impl = *t.unsafeGetTensorImpl();
+  tensor_ = Tensor(impl.alias(false));
+  version_ = impl.version();
+  output_nr_ = output_nr;
+  is_output_ = true;
+  tracked_ = impl.flags & core::kTracked;
+}
+
+Tensor SavedTensor::unpack(Node& owner) const {
+  if (!tensor_.defined()) {
+    if (owner.released) {
+      throw Error(core::join(owner.name(), ": this graph was already walked and its buffers are freed; pass retain_graph to go "
+                             "backward a second time"));
+    }
+    return {};
+  }
+  uint32_t now = tensor_.unsafeGetTensorImpl()->version();
+  if (TENON_UNLIKELY(now != version_)) {
+    throw Error(core::join("a tensor needed for gradient computation was modified by an in-place operation: saved by ",
+                           owner.name(), " at version ", version_, ", now ", now, " (shape ",
+                           core::text(tensor_.sizes()), ")"));
+  }
+  if (!is_output_ || !tracked_) return tensor_;
+  Tensor t(tensor_.unsafeGetTensorImpl()->alias(false));
+  AutogradMeta& m = make_meta(t);
+  m.grad_fn = core::Ref<Node>::share(&owner);
+  m.output_nr = output_nr_;
+  t.unsafeGetTensorImpl()->flags |= core::kTracked;
+  return t;
+}
+
+std::optional<Tensor> SavedTensor::unpack_optional(Node& owner) const {
+  // An absent optional argument and a released one look alike; only the second is an error.
+  if (!tensor_.defined() && !owner.released) return std::nullopt;
+  return unpack(owner);
+}
+
+void SavedTensorList::save(TensorList list) {
+  items_.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i]);
+}
+
+void SavedTensorList::save(ArrayRef<std::optional<Tensor>> list) {
+  items_.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i]);
+}
+
+std::vector<Tensor> SavedTensorList::unpack(Node& owner) const {
+  std::vector<Tensor> out;
+  if (items_.empty() && owner.released) out.push_back(SavedTensor().unpack(owner));
+  for (const SavedTensor& s : items_) out.push_back(s.unpack(owner));
+  return out;
+}
+
+void SavedGeometry::save(const Tensor& t) {
+  const core::TensorImpl& impl = *t.unsafeGetTensorImpl();
+  n_ = static_cast<std::size_t>(impl.ndim());
+  int64_t* to = inline_;
+  if (n_ > kInline) {
+    heap_.resize(n_);
+    to = heap_.data();
+  }
+  for (std::size_t i = 0; i < n_; ++i) to[i] = impl.view.sizes[i];
+  dtype_ = impl.dtype;
+  slot_ = impl.slot;
+  index_ = impl.index;
+}
+
+int64_t SavedGeometry::numel() const {
+  int64_t n = 1;
+  for (int64_t s : sizes()) n *= s;
+  return n;
+}
+
+TensorOptions SavedGeometry::options() const {
+  Device d(core::device_entry(slot_).type, slot_ == 0 ? static_cast<DeviceIndex>(-1) : index_);
+  return TensorOptions(dtype_).device(d);
+}
+
+}  // namespace tenon::autograd

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/creation.h"
+
+#include <cstring>
+
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace detail {
+
+TensorData::TensorData(std::initializer_list<TensorData> items)
+    : leaf_(false), type_(items.size() ? items.begin()->type_ : get_default_dtype()), items_(items) {
+  sizes_ = {static_cast<int64_t>(items.size())};
+  for (const TensorData& i : items_) {
+    type_ = promote_types(type_, i.type_);
+    TENON_CHECK(i.sizes_ == items_[0].sizes_, ValueError, "tensor: expected ",
+                items_[0].sizes_.empty() ? 1 : items_[0].sizes_[0], " items at depth ", 1, ", got ", i.sizes_.empty() ? 1 : i.sizes_[0]);
+  }
+  if (!items_.empty()) sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
+}
+
+TensorData::TensorData(const std::vector<bool>& v) : leaf_(false), type_(ScalarType::Bool) {
+  for (bool b : v) items_.push_back(TensorData(b));
+  sizes_ = {static_cast<int64_t>(v.size())};
+}
+
+void TensorData::write(char*& at, ScalarType dtype) const {
+  if (!leaf_) {
+    for (const TensorData& i : items_) i.write(at, dtype);
+    return;
+  }
+  switch (dtype) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  case ScalarType::Enum: {                                  \
+    ctype v = scalar_.to<ctype>();                          \
+    std::memcpy(at, &v, sizeof v);                          \
+    break;                                                  \
+  }
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+    default: throw NotImplementedError(core::join("tensor: not implemented for dtype ", dtype_name(dtype)));
+  }
+  at += core::item_size(dtype);
+}
+
+Tensor TensorData::make(TensorOptions options) const {
+  ScalarType dtype = options.has_dtype() ? options.dtype() : isFloatingType(type_) && type_ == kDouble ? get_default_dtype() : type_;
+  Tensor host = empty(sizes_, TensorOptions(dtype));
+  char* at = static_cast<char*>(host.data_ptr());
+  write(at, dtype);
+  if (options.has_device()) host = host.to(options.device());
+  return host.set_requires_grad(options.requires_grad());
+}
+
+}  // namespace detail
+
+Tensor tensor(detail::TensorData data, const TensorOptions& options) { return data.make(options); }
+
+Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options) {
+  return from_blob_with(data, sizes, {}, nullptr, nullptr, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options) {
+  return from_blob_with(data, sizes, strides, nullptr, nullptr, options);
+}
+
+Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (*deleter)(void*, void*), void* context,
+                      const TensorOptions& options) {
+  TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ", core::text(sizes), " and strides ",
+              core::text(strides), " differ in length");
+  ScalarType dtype = options.dtype();
+  Device d = core::resolve(options.device());
+  int64_t span = core::checked_numel("from_blob", static_cast<int>(sizes.size()), sizes.data());
+  if (!strides.empty()) {
+    int64_t last = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
+    span = span ? last + 1 : 0;
+  }
+  auto storage = core::Storage::wrap(core::device_slot(d.type()), d.index(), data, static_cast<uint64_t>(span) * core::item_size(dtype),
+                                     deleter, context);
+  Tensor t(core::TensorImpl::make(dtype, std::move(storage), 0, static_cast<int>(sizes.size()), sizes.data(),
+                                  strides.empty() ? nullptr : strides.data()));
+  return t.set_requires_grad(options.requires_grad());
+}
+
+}  // namespace tenon

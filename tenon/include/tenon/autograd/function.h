@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions with a gradient of their own:
+//
+//   struct Exp : autograd::Function<Exp> {
+//     static Tensor forward(AutogradContext* ctx, Tensor x) { auto y = x.exp(); ctx->save_for_backward({y}); return y; }
+//     static variable_list backward(AutogradContext* ctx, variable_list g) { return {g[0] * ctx->get_saved_variables()[0]}; }
+//   };
+//   auto y = Exp::apply(x);
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "tenon/autograd/node.h"
+#include "tenon/autograd/saved.h"
+#include "tenon/ivalue.h"
+
+namespace tenon::autograd {
+
+using variable_list = std::vector<Tensor>;
+
+class TENON_API AutogradContext {
+ public:
+  // Once, in forward: tensors whose change before backward is an error (AG02).
+  void save_for_backward(variable_list to_save);
+  variable_list get_saved_variables() const;
+  void mark_dirty(const variable_list& inputs);
+  void mark_non_differentiable(const variable_list& outputs);
+  void set_materialize_grads(bool on) { materialize_grads_ = on; }
+  bool needs_input_grad(std::size_t output_edge_index) const;
+  // Anything else that backward needs, by name.
+  std::unordered_map<std::string, IValue> saved_data;
+
+ private:
+  template <class T>
+  friend struct Function;
+  friend struct FunctionNode;
+  bool has_saved_ = false;
+  bool materialize_grads_ = true;
+  variable_list to_save_;
+  std::vector<core::TensorImpl*> dirty_, non_differentiable_;
+  std::vector<SavedTensor> saved_;
+  Node* node_ = nullptr;
+};
+
+// The node of such a function; `run` is the class's backward.
+struct TENON_API FunctionNode final : NodeWith<0> {
+  using Backward = variable_list (*)(AutogradContext*, variable_list);
+  const char* name() const override { return label.c_str(); }
+  void apply(Tensor* grads, Tensor* out) override;
+  void release_saved() override;
+  // Connects what forward returned; `inputs` are the tensors among its arguments, in order.
+  void finish(const variable_list& inputs, variable_list& outputs);
+
+  std::string label;
+  AutogradContext ctx;
+  Backward run = nullptr;
+  std::vector<uint32_t> edge_of_argument;  // place of the edge for each argument, or ~0 for one that is no tensor
+  struct Shape { std::vector<int64_t> sizes; TensorOptions options; };
+  std::vector<Shape> outputs_;
+};
+
+template <class T>
+struct Function {
+  // Returns what T::forward returns, recorded.
+  template <class X = T, class... Args>
+  static auto apply(Args&&... args) -> std::decay_t<decltype(X::forward(nullptr, std::forward<Args>(args)...))> {
+    using Result = std::decay_t<decltype(X::forward(nullptr, std::forward<Args>(args)...))>;
+    auto node = core::Ref<FunctionNode>::adopt(new FunctionNode);
+    node->label = demangled(typeid(X).name());
+    node->run = [](AutogradContext* c, variable_list g) -> variable_list { return X::backward(c, std::move(g)); };
+    node->ctx.node_ = node.get();
+    variable_list inputs;
+    (collect(*node, inputs, args), ...);
+    node->make_edges(inputs.size());
+    bool tracked = false;
+    for (const Tensor& t : inputs) tracked |= t.defined() && t.requires_grad();
+    tracked = tracked && GradMode::is_enabled();
+    for (std::size_t i = 0; tracked && i < inputs.size(); ++i) node->edges[i] = gradient_edge(inputs[i]);
+    variable_list outputs;
+    Result result;
+    {
+      NoGradGuard no_grad;
+      result = X::forward(&node->ctx, std::forward<Args>(args)...);
+    }
+    if constexpr (std::is_same_v<Result, Tensor>) outputs = {result};
+    else outputs = result;
+    if (tracked) node->finish(inputs, outputs);
+    if constexpr (std::is_same_v<Result, Tensor>) return outputs[0];
+    else return outputs;
+  }
+
+ private:
+  template <class A>
+  static void collect(FunctionNode& node, variable_list& inputs, const A& a) {
+    if constexpr (std::is_same_v<std::decay_t<A>, Tensor>) {
+      node.edge_of_argument.push_back(static_cast<uint32_t>(inputs.size()));
+      inputs.push_back(a);
+    } else if constexpr (std::is_same_v<std::decay_t<A>, std::vector<Tensor>>) {
+      for (const Tensor& t : a) collect(node, inputs, t);
+    } else {
+      node.edge_of_argument.push_back(~0u);
+    }
+  }
+  static std::string demangled(const char* name);
+};
+
+TENON_API std::string demangle(const char* name);
+template <class T>
+std::string Function<T>::demangled(const char* name) { return demangle(name); }
+
+}  // namespace tenon::autograd

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The graph: a node a recorded call, edges from a node to the nodes that made its inputs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/core/pool.h"
+#include "tenon/tensor.h"
+
+namespace tenon::autograd {
+
+struct Edge {
+  core::Ref<Node> function;  // null: no gradient is wanted there
+  uint32_t input_nr = 0;     // which of the function's gradients
+};
+
+struct NodeHooks {
+  struct Entry {
+    uint32_t input_nr;
+    std::unique_ptr<Tensor::Hook> hook;  // null after removal
+  };
+  std::vector<Entry> pre;                  // on a gradient that arrives, in order
+  std::vector<std::pair<uint32_t, core::TensorImpl*>> retained;  // retain_grad: whose grad to set (cleared by its tensor)
+};
+
+class TENON_API Node : public core::RefCounted {
+ public:
+  Node();
+  virtual ~Node();
+  Node(const Node&) = delete;
+
+  virtual const char* name() const = 0;
+  // grads: one for each output of the forward call, possibly undefined; may be moved from. out: one an edge.
+  virtual void apply(Tensor* grads, Tensor* out) = 0;
+  virtual void release_saved() {}
+
+  bool needs(uint32_t at, uint32_t n = 1) const {
+    for (uint32_t i = at; i < at + n; ++i) {
+      if (edges[i].function) return true;
+    }
+    return false;
+  }
+  const Edge& next_edge(uint32_t i) const { return edges[i]; }
+  uint32_t num_outputs() const { return n_edges; }
+  uint32_t num_inputs() const { return n_grads; }
+  NodeHooks& hooks_for_write() {
+    if (!hooks) hooks = new NodeHooks;
+    return *hooks;
+  }
+
+  Edge* edges = nullptr;
+  uint32_t n_edges = 0;
+  uint32_t n_grads = 1;
+  bool released = false;
+  bool accumulates = false;  // an AccumulateGrad
+  NodeHooks* hooks = nullptr;  // owned, but for an AccumulateGrad, where they are the leaf's
+  Node* deferred = nullptr;  // list of nodes to delete: long chains must not recurse
+
+  // From the pool. The last release of a long chain deletes it iteratively.
+  static void* operator new(std::size_t bytes) { return core::pool_alloc(bytes); }
+  static void operator delete(void* p, std::size_t bytes) { core::pool_free(p, bytes); }
+  static void destroy(Node* n) noexcept;
+};
+
+// Nodes alive in this process (G-11).
+TENON_API int64_t live_nodes() noexcept;
+
+// A node with a fixed number of edges in itself; with 0, make_edges sets them at run time.
+template <uint32_t N>
+struct NodeWith : Node {
+  NodeWith() {
+    edges = own;
+    n_edges = N;
+  }
+  Edge own[N];
+};
+template <>
+struct NodeWith<0> : Node {
+  void make_edges(std::size_t n) {
+    own.resize(n);
+    edges = own.data();
+    n_edges = static_cast<uint32_t>(n);
+  }
+  std::vector<Edge> own;
+};
+
+// Puts a gradient into a leaf's .grad.
+struct TENON_API AccumulateGrad final : Node {
+  explicit AccumulateGrad(Tensor v) : variable(std::move(v)) { accumulates = true; }
+  ~AccumulateGrad() override;
+  const char* name() const override { return "AccumulateGrad"; }
+  void apply(Tensor* grads, Tensor* out) override;
+  Tensor variable;
+};
+
+// What autograd hangs on a tensor.
+struct AutogradMeta final : core::AutogradSlot {
+  ~AutogradMeta() override;
+  static void* operator new(std::size_t bytes) { return core::pool_alloc(bytes); }
+  static void operator delete(void* p, std::size_t bytes) { core::pool_free(p, bytes); }
+
+  Tensor grad;
+  core::Ref<Node> grad_fn;
+  uint32_t output_nr = 0;
+  bool retains_grad = false;
+  // A view keeps its base, also while nothing requires grad; its geometry is the tensor's own.
+  bool is_view = false;
+  bool view_refuses_writes = false;  // made under no-grad, or one of several results
+  uint32_t view_version = 0;         // of the storage when grad_fn was made
+  Tensor base;
+  AccumulateGrad* accumulator = nullptr;  // weak; guarded by a lock in accumulate.cpp
+  std::unique_ptr<NodeHooks> leaf_hooks;  // of a leaf: they outlive the accumulators that use them
+};
+
+inline AutogradMeta* meta(const Tensor& t) { return static_cast<AutogradMeta*>(t.unsafeGetTensorImpl()->autograd); }
+TENON_API AutogradMeta& make_meta(const Tensor& t);
+// The edge that a gradient for t follows; empty unless t is tracked.
+TENON_API Edge gradient_edge(const Tensor& t);
+TENON_API core::Ref<Node> accumulator_of(const Tensor& leaf);
+
+}  // namespace tenon::autograd

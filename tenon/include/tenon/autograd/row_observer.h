@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Watching row calls of this thread (every public operator, views and composites included): profiler, named ranges.
+#pragma once
+
+#include <string_view>
+
+#include "tenon/core/export.h"
+
+namespace tenon::autograd {
+
+struct RowObserver {
+  virtual ~RowObserver() = default;
+  virtual void begin(std::string_view op) = 0;
+  virtual void end(std::string_view op) noexcept = 0;
+};
+// Returns the one before; null turns it off.
+TENON_API RowObserver* set_row_observer(RowObserver* o) noexcept;
+
+}  // namespace tenon::autograd

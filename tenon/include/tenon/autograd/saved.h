@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What a node keeps of its call. A tensor is kept with the number of writes that it had seen: one more before the
+// gradient is computed is an error (AG02), not a wrong result.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "tenon/autograd/node.h"
+
+namespace tenon::autograd {
+
+class TENON_API SavedTensor {
+ public:
+  void save(const Tensor& t) {
+    if (!t.defined()) return;
+    tensor_ = t;
+    version_ = t.unsafeGetTensorImpl()->version();
+  }
+  void save(const std::optional<Tensor>& t) {
+    if (t) save(*t);
+  }
+  // An output of the node itself: kept without its history, which would be a cycle.
+  void save_output(const Tensor& t, uint32_t output_nr);
+  Tensor unpack(Node& owner) const;
+  std::optional<Tensor> unpack_optional(Node& owner) const;
+  void release() { tensor_.reset(); }
+
+ private:
+  Tensor tensor_;
+  uint32_t version_ = 0;
+  uint32_t output_nr_ = 0;
+  bool is_output_ = false;
+  bool tracked_ = false;  // of an output
+};
+
+class TENON_API SavedTensorList {
+ public:
+  void save(TensorList list);
+  void save(ArrayRef<std::optional<Tensor>> list);
+  std::vector<Tensor> unpack(Node& owner) const;
+  void release() { items_.clear(); }
+
+ private:
+  std::vector<SavedTensor> items_;
+};
+
+// Shape and kind of a tensor, without its data.
+class TENON_API SavedGeometry {
+ public:
+  void save(const Tensor& t);
+  void save(const std::optional<Tensor>& t) {
+    if (t && t->defined()) save(*t);
+  }
+  IntArrayRef sizes() const { return {n_ <= kInline ? inline_ : heap_.data(), n_}; }
+  int64_t size(int64_t d) const { return sizes()[static_cast<std::size_t>(d < 0 ? d + static_cast<int64_t>(n_) : d)]; }
+  int64_t dim() const { return static_cast<int64_t>(n_); }
+  int64_t numel() const;
+  ScalarType scalar_type() const { return dtype_; }
+  TensorOptions options() const;
+
+ private:
+  static constexpr std::size_t kInline = 5;
+  std::size_t n_ = 0;
+  int64_t inline_[kInline];
+  std::vector<int64_t> heap_;
+  ScalarType dtype_ = ScalarType::Undefined;
+  uint8_t slot_ = 0;
+  int8_t index_ = 0;
+};
+
+// A list argument, owned; short ones need no heap.
+template <class T>
+class SavedList {
+ public:
+  SavedList() = default;
+  SavedList& operator=(ArrayRef<T> v) {
+    n_ = v.size();
+    T* to = inline_;
+    if (n_ > kInline) {
+      heap_.resize(n_);
+      to = heap_.data();
+    }
+    for (std::size_t i = 0; i < n_; ++i) to[i] = v[i];
+    return *this;
+  }
+  operator ArrayRef<T>() const { return {n_ <= kInline ? inline_ : heap_.data(), n_}; }
+  const T& operator[](std::size_t i) const { return ArrayRef<T>(*this)[i]; }
+  std::size_t size() const { return n_; }
+
+ private:
+  static constexpr std::size_t kInline = 6;
+  std::size_t n_ = 0;
+  T inline_[kInline];
+  std::vector<T> heap_;
+};
+
+template <class T>
+class SavedOptList {
+ public:
+  SavedOptList& operator=(const OptionalArrayRef<T>& v) {
+    has_ = v.has_value();
+    if (has_) list_ = *v;
+    return *this;
+  }
+  SavedOptList& operator=(const std::optional<ArrayRef<T>>& v) {
+    has_ = v.has_value();
+    if (has_) list_ = *v;
+    return *this;
+  }
+  operator OptionalArrayRef<T>() const { return has_ ? OptionalArrayRef<T>(ArrayRef<T>(list_)) : OptionalArrayRef<T>(); }
+  operator std::optional<ArrayRef<T>>() const { return has_ ? std::optional<ArrayRef<T>>(list_) : std::nullopt; }
+
+ private:
+  bool has_ = false;
+  SavedList<T> list_;
+};
+
+}  // namespace tenon::autograd

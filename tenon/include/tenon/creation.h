@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Tensors from C++ data: nested braces, vectors, and memory of somebody else's.
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+namespace detail {
+// Nested braces of one kind of number. The dtype is that of the numbers: int64 for integers, the default dtype for
+// floating ones, bool for bools; TS07 when rows differ in length.
+class TENON_API TensorData {
+ public:
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  TensorData(T v) : leaf_(true), scalar_(v), type_(CppTypeToScalarType_of<T>()) {}
+  TensorData(std::initializer_list<TensorData> items);
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  TensorData(const std::vector<T>& v) : TensorData(ArrayRef<T>(v.data(), v.size())) {}
+  TensorData(const std::vector<bool>& v);
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  TensorData(ArrayRef<T> v) : leaf_(false), type_(CppTypeToScalarType_of<T>()) {
+    items_.reserve(v.size());
+    for (const T& x : v) items_.push_back(TensorData(x));
+    sizes_ = {static_cast<int64_t>(v.size())};
+  }
+  Tensor make(TensorOptions options) const;
+
+ private:
+  template <class T>
+  static constexpr ScalarType CppTypeToScalarType_of() {
+    if constexpr (std::is_same_v<T, long long>) return ScalarType::Long;
+    else if constexpr (std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long> || std::is_same_v<T, unsigned short>) return ScalarType::Long;
+    else if constexpr (std::is_same_v<T, char>) return ScalarType::Char;
+    else return CppTypeToScalarType<T>::value;
+  }
+  void write(char*& at, ScalarType dtype) const;
+
+  bool leaf_;
+  Scalar scalar_;
+  ScalarType type_;
+  std::vector<int64_t> sizes_;
+  std::vector<TensorData> items_;
+};
+}  // namespace detail
+
+// tensor(1.5), tensor({1, 2}), tensor({{1., 2.}, {3., 4.}}), tensor(std::vector<float>{...}).
+TENON_API Tensor tensor(detail::TensorData data, const TensorOptions& options = {});
+
+// Memory of the caller's as a tensor, without a copy; it must outlive the tensor unless a deleter is given.
+TENON_API Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
+TENON_API Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
+TENON_API Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (*deleter)(void* context, void* data),
+                                void* context, const TensorOptions& options);
+template <class D, class = std::enable_if_t<std::is_invocable_v<D, void*>>>
+Tensor from_blob(void* data, IntArrayRef sizes, D deleter, const TensorOptions& options = {}) {
+  auto call = [](void* context, void* p) {
+    D* d = static_cast<D*>(context);
+    (*d)(p);
+    delete d;
+  };
+  return from_blob_with(data, sizes, {}, call, new D(std::move(deleter)), options);
+}
+
+}  // namespace tenon

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The tensor that programs hold: a counted handle on data and, where asked for, on its history.
+#pragma once
+
+#include <iosfwd>
+#include <tuple>
+
+#include "tenon/autograd/mode.h"
+#include "tenon/core/tensor_impl.h"
+#include "tenon/tensor_accessor.h"
+#include "tenon/types.h"
+
+namespace tenon {
+
+namespace autograd {
+class Node;
+struct Edge;
+}  // namespace autograd
+namespace indexing {
+struct TensorIndex;
+}
+
+// The memory of a tensor, for questions about sharing.
+class TENON_API Storage {
+ public:
+  explicit Storage(core::Ref<core::Storage> s) : s_(std::move(s)) {}
+  void* data() const { return s_->data; }
+  void* data_ptr() const { return s_->data; }
+  std::size_t nbytes() const { return s_->bytes; }
+  std::size_t use_count() const { return s_->use_count() - 1; }  // this handle does not count
+  bool is_alias_of(const Storage& o) const { return s_ == o.s_; }
+
+ private:
+  core::Ref<core::Storage> s_;
+};
+
+class TENON_API Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(core::Impl impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  // Writes into what the temporary views: x.index({0}) = y.
+  Tensor& operator=(const Tensor& rhs) &&;
+  Tensor& operator=(Tensor&& rhs) &&;
+  Tensor& operator=(const Scalar& v) &&;
+
+  bool defined() const noexcept { return static_cast<bool>(impl_); }
+  void reset() { impl_.reset(); }
+  bool is_same(const Tensor& o) const noexcept { return impl_ == o.impl_; }
+  std::size_t use_count() const noexcept { return impl_ ? impl_->use_count() : 0; }
+  core::TensorImpl* unsafeGetTensorImpl() const noexcept { return impl_.get(); }
+  core::TensorImpl* unsafeReleaseTensorImpl() { return impl_.leak(); }
+  const core::Impl& getIntrusivePtr() const { return impl_; }
+
+  // Geometry. Sizes and strides count elements.
+  int64_t dim() const { return get().ndim(); }
+  int64_t ndimension() const { return dim(); }
+  IntArrayRef sizes() const { return get().sizes(); }
+  IntArrayRef shape() const { return get().sizes(); }
+  IntArrayRef strides() const { return get().strides(); }
+  int64_t size(int64_t d) const;    // negative counts from the end; IndexError TS05
+  int64_t stride(int64_t d) const;
+  int64_t numel() const { return get().numel; }
+  int64_t storage_offset() const { return get().storage_offset(); }
+  std::size_t element_size() const { return get().itemsize(); }
+  std::size_t itemsize() const { return get().itemsize(); }
+  std::size_t nbytes() const { return static_cast<std::size_t>(numel()) * itemsize(); }
+  bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
+  MemoryFormat suggest_memory_format() const;
+  bool is_non_overlapping_and_dense() const;
+
+  // Kind.
+  ScalarType dtype() const { return get().dtype; }
+  ScalarType scalar_type() const { return get().dtype; }
+  Device device() const;
+  Layout layout() const { return kStrided; }
+  int64_t get_device() const;  // -1 on the host
+  TensorOptions options() const;
+  bool is_cpu() const { return get().slot == 0; }
+  bool is_cuda() const { return device().is_cuda(); }
+  bool is_sparse() const { return false; }
+  bool is_floating_point() const { return isFloatingType(scalar_type()); }
+  bool is_complex() const { return isComplexType(scalar_type()); }
+  bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }
+  bool is_pinned() const { return get().storage->pinned; }
+  std::string type() const;  // "tenon.DoubleTensor"
+  bool is_type(std::string_view type) const { return this->type() == type; }
+  std::string toString() const { return type(); }
+
+  // Data. The typed forms check T against the dtype and throw TypeError.
+  void* data_ptr() const { return get().host_data(); }
+  void* mutable_data_ptr() const { return get().host_data(); }
+  const void* const_data_ptr() const { return get().host_data(); }
+  template <class T>
+  T* data_ptr() const {
+    check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
+    return reinterpret_cast<T*>(get().host_data());
+  }
+  template <class T>
+  T* mutable_data_ptr() const { return data_ptr<T>(); }
+  template <class T>
+  const T* const_data_ptr() const { return data_ptr<T>(); }
+  template <class T>
+  T* data() const { return data_ptr<T>(); }
+  Storage storage() const { return Storage(get().storage); }
+  bool has_storage() const { return defined(); }
+  bool is_alias_of(const Tensor& o) const { return get().storage == o.get().storage; }
+  template <class T>
+  T item() const { return item().to<T>(); }
+  template <class T, std::size_t N>
+  TensorAccessor<T, N> accessor() const& {
+    static_assert(N > 0, "accessor is for tensors with dimensions; use item<T>() for one element");
+    check_accessor(N);
+    return TensorAccessor<T, N>(data_ptr<T>(), sizes().data(), strides().data());
+  }
+  bool is_nonzero() const;  // of one element; TS03 otherwise
+
+  // History.
+  bool requires_grad() const {
+    return impl_ && (impl_->flags & (core::kTracked | core::kIsView)) &&
+           ((impl_->flags & core::kTracked) || view_requires_grad());
+  }
+  const Tensor& set_requires_grad(bool on) const;
+  const Tensor& requires_grad_(bool on = true) const { return set_requires_grad(on); }
+  bool is_leaf() const;
+  bool is_inference() const { return get().flags & core::kInference; }
+  Tensor& mutable_grad() const;
+  const Tensor& grad() const;
+  core::Ref<autograd::Node> grad_fn() const;
+  uint32_t output_nr() const;
+  void retain_grad() const;
+  bool retains_grad() const;
+  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
+                std::optional<TensorList> inputs = std::nullopt) const;
+  // Shares memory, counts writes apart, has no history.
+  Tensor tensor_data() const { return variable_data(); }
+  Tensor variable_data() const;
+  Tensor data() const { return variable_data(); }
+  void set_data(const Tensor& new_data) const;
+  Tensor& detach_() const;
+  int64_t _version() const { return get().version(); }
+  bool is_view() const;
+  const Tensor& _base() const;
+  // The function gets the gradient and may return another one to use instead; returns a handle for remove_hook.
+  template <class F>
+  unsigned register_hook(F&& f) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, Tensor>>) {
+      return add_hook(make_hook([f = std::forward<F>(f)](const Tensor& g) mutable { f(g); return Tensor(); }));
+    } else {
+      return add_hook(make_hook(std::forward<F>(f)));
+    }
+  }
+  void remove_hook(unsigned pos) const;
+
+  // Moving.
+  Tensor cpu() const;
+  Tensor cuda() const;
+  Tensor pin_memory() const;
+  Tensor toType(ScalarType t) const;
+  Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
+  const Tensor& resize_(IntArrayRef size, std::optional<MemoryFormat> f = std::nullopt) const;
+  const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
+
+  // Indexing: numbers, slices, None, Ellipsis, masks and index tensors (tenon/indexing.h).
+  Tensor operator[](int64_t i) const;
+  Tensor operator[](const Tensor& index) const;
+  Tensor operator[](const Scalar& index) const;
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+  Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& v) const;
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& v) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& v) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& v) const;
+
+  Tensor operator-() const;
+  Tensor operator~() const;
+  Tensor& operator+=(const Tensor& o);
+  Tensor& operator+=(const Scalar& o);
+  Tensor& operator-=(const Tensor& o);
+  Tensor& operator-=(const Scalar& o);
+  Tensor& operator*=(const Tensor& o);
+  Tensor& operator*=(const Scalar& o);
+  Tensor& operator/=(const Tensor& o);
+  Tensor& operator/=(const Scalar& o);
+  Tensor& operator&=(const Tensor& o);
+  Tensor& operator|=(const Tensor& o);
+
+  void print() const;  // to standard output: for use in a debugger
+
+#include "tenon/tensor_methods.gen.h"
+
+  // A function that a gradient passes through, owned by the tensor's history.
+  struct Hook {
+    virtual ~Hook() = default;
+    virtual Tensor call(const Tensor& grad) = 0;
+  };
+
+ private:
+  template <class F>
+  static Hook* make_hook(F f) {
+    struct Typed final : Hook {
+      explicit Typed(F fn) : f(std::move(fn)) {}
+      Tensor call(const Tensor& grad) override { return f(grad); }
+      F f;
+    };
+    return new Typed(std::move(f));
+  }
+  unsigned add_hook(Hook* owned) const;
+  bool view_requires_grad() const;  // a write to the base may have given a view a history
+  core::TensorImpl& get() const {
+    if (TENON_UNLIKELY(!impl_)) undefined();
+    return *impl_;
+  }
+  [[noreturn]] TENON_COLD static void undefined();
+  void check_type(ScalarType t) const {
+    if (TENON_UNLIKELY(get().dtype != t)) wrong_type(t);
+    if (TENON_UNLIKELY(get().slot != 0)) not_host();
+  }
+  [[noreturn]] TENON_COLD void wrong_type(ScalarType asked) const;
+  TENON_COLD void not_host() const;
+  void check_accessor(std::size_t n) const;
+
+  core::Impl impl_;
+};
+
+using Variable = Tensor;
+inline Tensor variable(Tensor t, bool requires_grad = false) { return requires_grad ? t.set_requires_grad(true) : t; }
+
+#define TENON_OPERATOR(op)                                       \
+  TENON_API Tensor operator op(const Tensor& a, const Tensor& b); \
+  TENON_API Tensor operator op(const Tensor& a, const Scalar& b); \
+  TENON_API Tensor operator op(const Scalar& a, const Tensor& b);
+TENON_OPERATOR(+)
+TENON_OPERATOR(-)
+TENON_OPERATOR(*)
+TENON_OPERATOR(/)
+TENON_OPERATOR(%)
+TENON_OPERATOR(==)
+TENON_OPERATOR(!=)
+TENON_OPERATOR(<)
+TENON_OPERATOR(<=)
+TENON_OPERATOR(>)
+TENON_OPERATOR(>=)
+TENON_OPERATOR(&)
+TENON_OPERATOR(|)
+TENON_OPERATOR(^)
+#undef TENON_OPERATOR
+
+TENON_API std::ostream& operator<<(std::ostream& out, const Tensor& t);
+
+}  // namespace tenon

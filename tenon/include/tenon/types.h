@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Options of factories, generators and the small types that signatures use.
+#pragma once
+
+#include <optional>
+
+#include "tenon/core/array_ref.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dtype.h"
+#include "tenon/core/random.h"
+#include "tenon/core/scalar.h"
+
+namespace tenon {
+
+class Tensor;
+using TensorList = ArrayRef<Tensor>;
+using Dtype = ScalarType;
+using std::nullopt;
+using std::optional;
+
+// What a factory makes: each part may be left open. Parts are set by functions that return the changed options.
+class TensorOptions {
+ public:
+  TensorOptions() = default;
+  TensorOptions(ScalarType d) : dtype_(d) {}
+  TensorOptions(Device d) : device_(d) {}
+  TensorOptions(DeviceType d) : device_(Device(d)) {}
+  TensorOptions(const char* device) : device_(Device(device)) {}
+  TensorOptions(const std::string& device) : device_(Device(device)) {}
+  TensorOptions(Layout l) : layout_(l) {}
+  TensorOptions(MemoryFormat f) : memory_format_(f) {}
+
+  TensorOptions dtype(std::optional<ScalarType> d) const { auto o = *this; o.dtype_ = d; return o; }
+  TensorOptions device(std::optional<Device> d) const { auto o = *this; o.device_ = d; return o; }
+  TensorOptions device(DeviceType type, DeviceIndex index = -1) const { return device(Device(type, index)); }
+  TensorOptions device(const char* d) const { return device(Device(d)); }
+  TensorOptions device_index(DeviceIndex i) const { return device(Device(kCUDA, i)); }
+  TensorOptions layout(std::optional<Layout> l) const { auto o = *this; o.layout_ = l; return o; }
+  TensorOptions requires_grad(std::optional<bool> r) const { auto o = *this; o.requires_grad_ = r; return o; }
+  TensorOptions pinned_memory(std::optional<bool> p) const { auto o = *this; o.pinned_ = p; return o; }
+  TensorOptions memory_format(std::optional<MemoryFormat> f) const { auto o = *this; o.memory_format_ = f; return o; }
+
+  ScalarType dtype() const { return dtype_.value_or(get_default_dtype()); }
+  Device device() const { return device_.value_or(Device(kCPU)); }
+  Layout layout() const { return layout_.value_or(kStrided); }
+  bool requires_grad() const { return requires_grad_.value_or(false); }
+  bool pinned_memory() const { return pinned_.value_or(false); }
+  bool has_dtype() const { return dtype_.has_value(); }
+  bool has_device() const { return device_.has_value(); }
+  bool has_layout() const { return layout_.has_value(); }
+  bool has_requires_grad() const { return requires_grad_.has_value(); }
+  bool has_pinned_memory() const { return pinned_.has_value(); }
+  std::optional<ScalarType> dtype_opt() const { return dtype_; }
+  std::optional<Device> device_opt() const { return device_; }
+  std::optional<Layout> layout_opt() const { return layout_; }
+  std::optional<bool> requires_grad_opt() const { return requires_grad_; }
+  std::optional<bool> pinned_memory_opt() const { return pinned_; }
+  std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
+  bool is_sparse() const { return layout() == kSparse; }
+  // These options where set, those of `o` elsewhere overridden by `o`.
+  TensorOptions merge_in(const TensorOptions& o) const {
+    TensorOptions r = *this;
+    if (o.dtype_) r.dtype_ = o.dtype_;
+    if (o.device_) r.device_ = o.device_;
+    if (o.layout_) r.layout_ = o.layout_;
+    if (o.requires_grad_) r.requires_grad_ = o.requires_grad_;
+    if (o.pinned_) r.pinned_ = o.pinned_;
+    if (o.memory_format_) r.memory_format_ = o.memory_format_;
+    return r;
+  }
+
+ private:
+  std::optional<ScalarType> dtype_;
+  std::optional<Device> device_;
+  std::optional<Layout> layout_;
+  std::optional<bool> requires_grad_;
+  std::optional<bool> pinned_;
+  std::optional<MemoryFormat> memory_format_;
+};
+
+inline TensorOptions dtype(ScalarType d) { return TensorOptions().dtype(d); }
+inline TensorOptions device(Device d) { return TensorOptions().device(d); }
+inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }
+inline TensorOptions requires_grad(bool r = true) { return TensorOptions().requires_grad(r); }
+inline TensorOptions memory_format(MemoryFormat f) { return TensorOptions().memory_format(f); }
+
+// A source of random numbers; copies share its state.
+class TENON_API Generator {
+ public:
+  Generator() = default;
+  explicit Generator(core::Ref<core::GeneratorImpl> impl) : impl_(std::move(impl)) {}
+  bool defined() const { return static_cast<bool>(impl_); }
+  Device device() const { return impl_->device(); }
+  void set_current_seed(uint64_t seed) { impl_->set_seed(seed); }
+  uint64_t current_seed() const { return impl_->seed(); }
+  uint64_t seed();  // a new one from the system's entropy; returned
+  void set_offset(uint64_t offset) { impl_->set_offset(offset); }
+  uint64_t get_offset() const { return impl_->offset(); }
+  Tensor get_state() const;  // 16 bytes as uint8
+  void set_state(const Tensor& state);
+  Generator clone() const;
+  core::GeneratorImpl* unsafeGetGeneratorImpl() const { return impl_.get(); }
+  bool operator==(const Generator& o) const { return impl_ == o.impl_; }
+
+ private:
+  core::Ref<core::GeneratorImpl> impl_;
+};
+
+// A new generator of a device, or the one that is used where none is given.
+TENON_API Generator make_generator(Device device, uint64_t seed = 0);
+TENON_API Generator default_generator(Device device = Device(kCPU));
+TENON_API void manual_seed(uint64_t seed);
+
+TENON_API std::string toString(const TensorOptions& options);
+
+namespace Reduction {
+enum Reduction { None, Mean, Sum, END };
+}
+
+}  // namespace tenon

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// x.index(...): the basic parts become views, masks and index tensors go to the index operator.
+#include "tenon/indexing.h"
+
+#include <vector>
+
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace indexing {
+
+TensorIndex::TensorIndex(const char* text) : kind(Ellipsis) {
+  std::string_view s(text);
+  if (s == "None") kind = None;
+  else TENON_CHECK(s == "...", ValueError, "index: expected \"...\" or \"None\" but found \"", s, "\"");
+}
+
+namespace {
+
+// What is left after views: the tensor, and an index tensor or nothing for each of its dimensions.
+struct Resolved {
+  Tensor self;
+  std::vector<std::optional<Tensor>> indices;
+  bool advanced = false;
+};
+
+int64_t consumed(ArrayRef<TensorIndex> list) {
+  int64_t n = 0;
+  for (const TensorIndex& i : list) {
+    if (i.kind == TensorIndex::Integer || i.kind == TensorIndex::SliceKind) ++n;
+    if (i.kind == TensorIndex::TensorKind) {
+      bool mask = i.tensor.scalar_type() == kBool || i.tensor.scalar_type() == kUInt8;
+      n += mask ? i.tensor.dim() : 1;
+    }
+  }
+  return n;
+}
+
+void put(Resolved& r, int64_t at, Tensor index) {
+  r.indices.resize(static_cast<std::size_t>(at) + 1);
+  r.indices[static_cast<std::size_t>(at)] = std::move(index);
+  r.advanced = true;
+}
+
+Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
+  Resolved r{self, {}, false};
+  int64_t used = consumed(list), rank = self.dim();
+  TENON_CHECK(!(rank == 0 && used > 0), IndexError, "index: cannot index a 0-dim tensor; use item()");
+  TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
+  int64_t d = 0;
+  for (const TensorIndex& i : list) {
+    switch (i.kind) {
+      case TensorIndex::None: r.self = r.self.unsqueeze(d++); break;
+      case TensorIndex::Ellipsis: d += rank - used; break;
+      case TensorIndex::Integer: r.self = r.self.select(d, i.integer); break;
+      case TensorIndex::Boolean:
+        r.self = r.self.unsqueeze(d);
+        put(r, d++, i.integer ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
+        break;
+      case TensorIndex::SliceKind:
+        TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ", i.slice.step());
+        if (i.slice.start() || i.slice.stop() || i.slice.step() != 1) {
+          r.self = r.self.slice(d, i.slice.start(), i.slice.stop(), i.slice.step());
+        }
+        ++d;
+        break;
+      case TensorIndex::TensorKind: {
+        const Tensor& t = i.tensor;
+        bool integer = isIntegralType(t.scalar_type()) && t.scalar_type() != kUInt8;
+        if (t.dim() == 0 && integer) {
+          r.self = r.self.select(d, t.item().toLong());
+          break;
+        }
+        put(r, d, t);
+        d += integer ? 1 : t.dim();
+        if (!integer && t.dim() > 1) r.indices.resize(r.indices.size());
+        break;
+      }
+    }
+  }
+  return r;
+}
+
+Tensor as_value(const Tensor& self, const Scalar& v) { return full({}, v, self.options()); }
+
+}  // namespace
+}  // namespace indexing
+
+using indexing::TensorIndex;
+
+Tensor Tensor::index(std::initializer_list<TensorIndex> i) const { return index(ArrayRef<TensorIndex>(i)); }
+Tensor Tensor::index(ArrayRef<TensorIndex> list) const {
+  indexing::Resolved r = indexing::resolve(*this, list);
+  if (!r.advanced) return r.self.is_same(*this) ? alias() : r.self;
+  return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices));
+}
+
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Tensor& v) const { return index_put_(ArrayRef<TensorIndex>(i), v); }
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Scalar& v) const { return index_put_(ArrayRef<TensorIndex>(i), v); }
+
+Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
+  indexing::Resolved r = indexing::resolve(*this, list);
+  if (!r.advanced) {
+    Tensor value = v;
+    while (value.dim() > r.self.dim() && value.size(0) == 1) value = value.squeeze(0);  // as assignment in numpy
+    r.self.copy_(value);
+  } else {
+    r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), v.scalar_type() == scalar_type() ? v : v.to(scalar_type()));
+  }
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
+  indexing::Resolved r = indexing::resolve(*this, list);
+  if (!r.advanced) r.self.fill_(v);
+  else r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v));
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor Tensor::operator[](int64_t i) const {
+  TENON_CHECK(dim() > 0, IndexError, "operator[]: cannot index a 0-dim tensor; use item()");
+  return select(0, i);
+}
+Tensor Tensor::operator[](const Tensor& i) const { return index({i}); }
+Tensor Tensor::operator[](const Scalar& i) const {
+  TENON_CHECK(i.isIntegral(false), IndexError, "operator[]: an index must be an integer");
+  return (*this)[i.toLong()];
+}
+
+}  // namespace tenon

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The parts of Tensor that are not operators.
+#include "tenon/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tenon/autograd.h"
+#include "tenon/autograd/generated.h"
+#include "tenon/core/error.h"
+
+namespace tenon {
+
+using autograd::meta;
+
+void Tensor::undefined() { throw TypeError("expected a tensor but found an undefined one"); }
+
+void Tensor::wrong_type(ScalarType asked) const {
+  throw TypeError(core::join("data_ptr: expected ", dtype_name(asked), " but found ", dtype_name(scalar_type())));
+}
+
+void Tensor::not_host() const {
+  if (!(core::device_entry(get().slot).flags & TN_DEVICE_HOST_READABLE)) {
+    throw TypeError(core::join("data_ptr: the memory of ", device().str(), " cannot be read by the host; use cpu() first"));
+  }
+}
+
+void Tensor::check_accessor(std::size_t n) const {
+  TENON_CHECK(static_cast<std::size_t>(dim()) == n, ValueError, "accessor: expected ", n, " dimensions but the tensor has ", dim());
+}
+
+namespace {
+int64_t wrap(int64_t d, int64_t n, const char* op) {
+  int64_t range = n == 0 ? 1 : n;
+  TENON_CHECK(d >= -range && d < range, IndexError, op, ": dimension out of range: allowed [", -range, ", ", range - 1, "], got ", d);
+  TENON_CHECK(n > 0, IndexError, op, ": dimension ", d, " of a 0-dim tensor");
+  return d < 0 ? d + n : d;
+}
+}  // namespace
+
+int64_t Tensor::size(int64_t d) const { return sizes()[static_cast<std::size_t>(wrap(d, dim(), "size"))]; }
+int64_t Tensor::stride(int64_t d) const { return strides()[static_cast<std::size_t>(wrap(d, dim(), "stride"))]; }
+
+bool Tensor::is_contiguous(MemoryFormat f) const {
+  if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return get().contiguous();
+  int n = f == MemoryFormat::ChannelsLast ? 4 : 5;
+  if (dim() != n) return false;
+  int64_t expected = 1;
+  auto fits = [&](int d) {
+    if (size(d) != 1 && stride(d) != expected) return false;
+    expected *= size(d);
+    return true;
+  };
+  if (!fits(1)) return false;
+  for (int d = n - 1; d >= 2; --d) {
+    if (!fits(d)) return false;
+  }
+  return fits(0);
+}
+
+MemoryFormat Tensor::suggest_memory_format() const {
+  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast)) return MemoryFormat::ChannelsLast;
+  if (!is_contiguous() && is_contiguous(MemoryFormat::ChannelsLast3d)) return MemoryFormat::ChannelsLast3d;
+  return MemoryFormat::Contiguous;
+}
+
+bool Tensor::is_non_overlapping_and_dense() const {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t d = 0; d < dim(); ++d) {
+    if (size(d) != 1) dims.emplace_back(stride(d), size(d));
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t expected = 1;
+  for (auto [st, n] : dims) {
+    if (st != expected) return false;
+    expected *= n;
+  }
+  return true;
+}
+
+Device Tensor::device() const {
+  const core::TensorImpl& t = get();
+  return t.slot == 0 ? Device(kCPU) : t.device();
+}
+
+int64_t Tensor::get_device() const { return get().slot == 0 ? -1 : get().index; }
+
+TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()).layout(kStrided); }
+
+std::string Tensor::type() const {
+  std::string device = get().slot == 0 ? "" : core::device_entry(get().slot).name + ".";
+  return core::join("tenon.", device, tenon::toString(scalar_type()), "Tensor");
+}
+
+bool Tensor::is_nonzero() const {
+  TENON_CHECK(numel() == 1, ValueError, "is_nonzero: the truth value of ", numel(), " elements is ambiguous");
+  return item().to<bool>();
+}
+
+const Tensor& Tensor::set_requires_grad(bool on) const {
+  TENON_CHECK(!on || isFloatingType(scalar_type()) || isComplexType(scalar_type()), TypeError,
+              "only floating tensors can require grad, this one is ", dtype_name(scalar_type()));
+  if (on == requires_grad()) return *this;
+  TENON_CHECK(is_leaf(), Error, "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
+  TENON_CHECK(!on || !is_inference() || InferenceMode::is_enabled(), Error, "a tensor made in inference mode cannot require grad");
+  if (on) {
+    autograd::make_meta(*this);
+    impl_->flags |= core::kTracked;
+  } else {
+    impl_->flags &= static_cast<uint8_t>(~core::kTracked);
+  }
+  return *this;
+}
+
+bool Tensor::is_leaf() const { return !requires_grad() || !grad_fn(); }
+Tensor& Tensor::mutable_grad() const {
+  get();
+  return autograd::make_meta(*this).grad;
+}
+
+const Tensor& Tensor::grad() const {
+  static const Tensor none;
+  return get().autograd ? meta(*this)->grad : none;
+}
+
+uint32_t Tensor::output_nr() const { return get().autograd ? meta(*this)->output_nr : 0; }
+
+void Tensor::retain_grad() const {
+  TENON_CHECK(requires_grad(), Error, "retain_grad needs a tensor that requires grad");
+  if (is_leaf() || meta(*this)->retains_grad) return;
+  meta(*this)->retains_grad = true;
+  grad_fn()->hooks_for_write().retained.emplace_back(output_nr(), impl_.get());
+}
+
+bool Tensor::retains_grad() const { return get().autograd && meta(*this)->retains_grad; }
+
+void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
+                      std::optional<TensorList> inputs) const {
+  get();
+  autograd::backward({*this}, {gradient}, retain_graph, create_graph, inputs ? inputs->vec() : std::vector<Tensor>());
+}
+
+Tensor Tensor::variable_data() const { return Tensor(get().alias(true)); }
+
+void Tensor::set_data(const Tensor& o) const {
+  core::TensorImpl& t = get();
+  TENON_CHECK(o.scalar_type() == t.dtype || !requires_grad(), TypeError, "set_data: expected ", dtype_name(t.dtype), " but found ",
+              dtype_name(o.scalar_type()));
+  t.dtype = o.scalar_type();
+  t.set_storage(o.get().storage);
+  t.set_geometry(o.get().ndim(), o.sizes().data(), o.strides().data(), o.get().view.byte_offset);
+}
+
+Tensor& Tensor::detach_() const {
+  autograd::AutogradMeta* m = get().autograd ? meta(*this) : nullptr;
+  TENON_CHECK(!(m && m->is_view), Error, "a view cannot be detached in place; use detach()");
+  if (m) {
+    m->grad_fn.reset();
+    m->output_nr = 0;
+    impl_->flags &= static_cast<uint8_t>(~core::kTracked);
+  }
+  return const_cast<Tensor&>(*this);
+}
+
+bool Tensor::is_view() const { return get().flags & core::kIsView; }
+const Tensor& Tensor::_base() const {
+  TENON_CHECK(is_view(), Error, "_base: this tensor is not a view");
+  return meta(*this)->base;
+}
+
+unsigned Tensor::add_hook(Hook* owned) const {
+  std::unique_ptr<Hook> hook(owned);
+  TENON_CHECK(requires_grad(), Error, "register_hook needs a tensor that requires grad");
+  autograd::NodeHooks& hooks = autograd::hooks_of(*this);
+  hooks.pre.push_back({is_leaf() ? 0 : output_nr(), std::move(hook)});
+  return static_cast<unsigned>(hooks.pre.size() - 1);
+}
+
+void Tensor::remove_hook(unsigned pos) const {
+  TENON_CHECK(requires_grad() && pos < autograd::hooks_of(*this).pre.size(), IndexError, "remove_hook: there is no hook ", pos);
+  autograd::hooks_of(*this).pre[pos].hook.reset();
+}
+
+Tensor& Tensor::operator=(const Tensor& rhs) && { return copy_(rhs); }
+Tensor& Tensor::operator=(Tensor&& rhs) && { return copy_(rhs); }
+Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
+
+Tensor Tensor::cpu() const { return to(Device(kCPU)); }
+Tensor Tensor::cuda() const { return to(Device(kCUDA)); }
+Tensor Tensor::toType(ScalarType t) const { return to(t); }
+Tensor Tensor::to(Device d, bool non_blocking, bool copy) const { return to(TensorOptions(d), non_blocking, copy); }
+
+Tensor Tensor::pin_memory() const {
+  if (is_pinned()) return *this;
+  TENON_CHECK(is_cpu(), TypeError, "pin_memory: only host tensors can be pinned, this one is on ", device().str());
+  core::Impl made = core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0, static_cast<int>(dim()), sizes().data());
+  core::copy(*made, *impl_);
+  return Tensor(std::move(made));
+}
+
+const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
+  TENON_CHECK(!requires_grad(), Error, "cannot resize a tensor that requires grad");
+  core::checked_numel("resize_", static_cast<int>(size.size()), size.data());
+  core::resize(get(), static_cast<int>(size.size()), size.data());
+  impl_->bump_version();
+  return *this;
+}
+
+#define TENON_BINARY(symbol, name)                                                                        \
+  Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); }                          \
+  Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
+#define TENON_COMMUTES(symbol, name)                                                                      \
+  TENON_BINARY(symbol, name)                                                                              \
+  Tensor operator symbol(const Scalar& a, const Tensor& b) { return b.name(a); }
+TENON_COMMUTES(+, add)
+TENON_COMMUTES(*, mul)
+TENON_COMMUTES(==, eq)
+TENON_COMMUTES(!=, ne)
+TENON_COMMUTES(&, bitwise_and)
+TENON_COMMUTES(|, bitwise_or)
+TENON_COMMUTES(^, bitwise_xor)
+TENON_BINARY(-, sub)
+TENON_BINARY(/, div)
+TENON_BINARY(%, remainder)
+TENON_BINARY(<, lt)
+TENON_BINARY(<=, le)
+TENON_BINARY(>, gt)
+TENON_BINARY(>=, ge)
+#undef TENON_COMMUTES
+#undef TENON_BINARY
+Tensor operator-(const Scalar& a, const Tensor& b) { return rsub(b, a); }
+Tensor operator/(const Scalar& a, const Tensor& b) { return b.reciprocal().mul(a); }
+Tensor operator%(const Scalar& a, const Tensor& b) { return scalar_tensor(a, b.options()).remainder(b); }
+Tensor operator<(const Scalar& a, const Tensor& b) { return b.gt(a); }
+Tensor operator<=(const Scalar& a, const Tensor& b) { return b.ge(a); }
+Tensor operator>(const Scalar& a, const Tensor& b) { return b.lt(a); }
+Tensor operator>=(const Scalar& a, const Tensor& b) { return b.le(a); }
+
+Tensor Tensor::operator-() const { return neg(); }
+Tensor Tensor::operator~() const { return bitwise_not(); }
+Tensor& Tensor::operator+=(const Tensor& o) { return add_(o); }
+Tensor& Tensor::operator+=(const Scalar& o) { return add_(o); }
+Tensor& Tensor::operator-=(const Tensor& o) { return sub_(o); }
+Tensor& Tensor::operator-=(const Scalar& o) { return sub_(o); }
+Tensor& Tensor::operator*=(const Tensor& o) { return mul_(o); }
+Tensor& Tensor::operator*=(const Scalar& o) { return mul_(o); }
+Tensor& Tensor::operator/=(const Tensor& o) { return div_(o); }
+Tensor& Tensor::operator/=(const Scalar& o) { return div_(o); }
+Tensor& Tensor::operator&=(const Tensor& o) { return bitwise_and_(o); }
+Tensor& Tensor::operator|=(const Tensor& o) { return bitwise_or_(o); }
+
+}  // namespace tenon
