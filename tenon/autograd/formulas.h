@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What the formulas of the rows call beside operators: one header a family in formulas/, each in namespace
+// tenon::autograd::formulas. CMake writes the list.
+#pragma once
+
+#include "tenon/ops.h"
+
+namespace tenon::autograd::formulas {}
+
+#include "formulas.gen.h"
