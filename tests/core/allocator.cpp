@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tenon/core/error.h"
+#include "tests/core/fake_device.h"
+
+using namespace tenon;
+using core::Block;
+using core::cache_alloc;
+using core::cache_free;
+using core::memory_stats;
+using test::FakeDevice;
+using Calls = std::vector<std::string>;
+
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+char* address(const Block& b) { return static_cast<char*>(b.handle) + b.offset; }
+
+// Blocks are filled with a byte of their own, which must still be there when they are freed.
+void random_trace(int slot, uint64_t largest, int steps) {
+  std::mt19937 random(7);
+  std::vector<std::pair<Block, char>> live;
+  for (int i = 0; i < steps; ++i) {
+    if (live.size() > 40 || (!live.empty() && random() % 2)) {
+      std::size_t k = random() % live.size();
+      auto [b, mark] = live[k];
+      EXPECT_EQ(address(b)[0], mark);
+      EXPECT_EQ(address(b)[b.bytes - 1], mark);
+      cache_free(slot, 0, b, nullptr);
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(k));
+    } else {
+      uint64_t bytes = 1 + random() % largest;
+      if (random() % 2) bytes = 1 + bytes % 5000;
+      Block b = cache_alloc(slot, 0, bytes, nullptr);
+      EXPECT_GE(b.bytes, bytes);
+      char mark = static_cast<char>(i);
+      address(b)[0] = address(b)[b.bytes - 1] = mark;
+      live.emplace_back(b, mark);
+    }
+  }
+  for (auto& [b, mark] : live) cache_free(slot, 0, b, nullptr);
+}
+
+}  // namespace
+
+TEST(HostCache, BlocksDoNotOverlap) {
+  uint64_t before = memory_stats(0, 0).allocated;
+  random_trace(0, 8 * kMiB, 4000);
+  EXPECT_EQ(memory_stats(0, 0).allocated, before);
+}
+
+TEST(HostCache, ASteadyStateAsksTheDeviceForNothing) {
+  random_trace(0, kMiB, 2000);
+  uint64_t before = memory_stats(0, 0).device_allocations;
+  for (int i = 0; i < 1000; ++i) {
+    Block a = cache_alloc(0, 0, 1000, nullptr), b = cache_alloc(0, 0, 3 * kMiB, nullptr);
+    cache_free(0, 0, a, nullptr);
+    cache_free(0, 0, b, nullptr);
+  }
+#if !defined(__SANITIZE_ADDRESS__)
+  EXPECT_LE(memory_stats(0, 0).device_allocations, before + 2);
+#endif
+}
+
+TEST(HostCache, StatisticsCountBlocks) {
+  core::MemoryStats before = memory_stats(0, 0);
+  Block a = cache_alloc(0, 0, 64, nullptr), b = cache_alloc(0, 0, 4 * kMiB, nullptr);
+  core::MemoryStats during = memory_stats(0, 0);
+  EXPECT_EQ(during.allocated, before.allocated + 64 + 4 * kMiB);
+  EXPECT_GE(during.allocated_peak, during.allocated);
+  EXPECT_GE(during.reserved, during.allocated);
+  EXPECT_EQ(during.allocations, before.allocations + 2);
+  cache_free(0, 0, a, nullptr);
+  cache_free(0, 0, b, nullptr);
+  EXPECT_EQ(memory_stats(0, 0).allocated, before.allocated);
+}
+
+TEST(HostCache, ThreadsMayFreeWhatOthersMade) {
+  uint64_t before = memory_stats(0, 0).allocated;
+  std::vector<Block> blocks;
+  std::thread([&] {
+    for (int i = 0; i < 500; ++i) blocks.push_back(cache_alloc(0, 0, 100 + i * 200, nullptr));
+  }).join();
+  for (Block& b : blocks) cache_free(0, 0, b, nullptr);
+  EXPECT_EQ(memory_stats(0, 0).allocated, before);
+}
+
+TEST(HostCache, TrimGivesEverythingBack) {
+  Block b = cache_alloc(0, 0, 3 * kMiB, nullptr);
+  cache_free(0, 0, b, nullptr);
+  core::cache_trim(0, 0);
+  core::MemoryStats s = memory_stats(0, 0);
+  EXPECT_LT(s.reserved - s.allocated, 2 * kMiB) << "only what other threads keep";
+}
+
+TEST(DevicePool, SplitsAndMerges) {
+  FakeDevice fake("fake", 0);
+  Block a = cache_alloc(fake.slot, 0, 1000, nullptr), b = cache_alloc(fake.slot, 0, 1000, nullptr);
+  EXPECT_EQ(fake.allocations, 1);
+  EXPECT_EQ(a.handle, b.handle);
+  EXPECT_EQ(b.offset, a.offset + 1024);
+  Block c = cache_alloc(fake.slot, 0, 1000, nullptr);
+  cache_free(fake.slot, 0, a, nullptr);
+  cache_free(fake.slot, 0, c, nullptr);
+  cache_free(fake.slot, 0, b, nullptr);
+  Block whole = cache_alloc(fake.slot, 0, kMiB, nullptr);
+  EXPECT_EQ(whole.offset, 0u) << "the three have merged";
+  EXPECT_EQ(fake.allocations, 1);
+  cache_free(fake.slot, 0, whole, nullptr);
+  core::cache_trim(fake.slot, 0);
+  EXPECT_EQ(fake.in_use, 0u);
+}
+
+TEST(DevicePool, SmallRequestsDoNotPinLargeSegments) {
+  FakeDevice fake("fake", 0);
+  Block large = cache_alloc(fake.slot, 0, 5 * kMiB, nullptr), small = cache_alloc(fake.slot, 0, 100, nullptr);
+  EXPECT_NE(large.handle, small.handle);
+  cache_free(fake.slot, 0, large, nullptr);
+  core::cache_trim(fake.slot, 0);
+  EXPECT_EQ(fake.in_use, 2 * kMiB);
+  cache_free(fake.slot, 0, small, nullptr);
+}
+
+TEST(DevicePool, ATraceEndsWithWholeSegments) {
+  FakeDevice fake("fake", 0);
+  random_trace(fake.slot, 12 * kMiB, 4000);
+  core::cache_trim(fake.slot, 0);
+  EXPECT_EQ(fake.in_use, 0u);
+  EXPECT_EQ(fake.allocations, fake.frees);
+  EXPECT_EQ(memory_stats(fake.slot, 0).reserved, 0u);
+}
+
+TEST(DevicePool, OutOfMemoryComesAfterOneRetryWithAnEmptyCache) {
+  FakeDevice fake("fake", 0);
+  fake.capacity = 64 * kMiB;
+  Block a = cache_alloc(fake.slot, 0, 40 * kMiB, nullptr);
+  cache_free(fake.slot, 0, a, nullptr);
+  Block b = cache_alloc(fake.slot, 0, 50 * kMiB, nullptr);  // needs the 40 MiB that lie in the cache
+  EXPECT_EQ(fake.frees, 1);
+  try {
+    cache_alloc(fake.slot, 0, 30 * kMiB, nullptr);
+    FAIL();
+  } catch (const OutOfMemoryError& e) {
+    EXPECT_EQ(e.msg(), core::join("out of memory on fake:0: wanted ", 30 * kMiB, " bytes, allocated ", 50 * kMiB,
+                                  ", cached 0, free ", 14 * kMiB));
+  }
+  EXPECT_THROW(cache_alloc(fake.slot, 0, UINT64_MAX, nullptr), OutOfMemoryError);
+  cache_free(fake.slot, 0, b, nullptr);
+}
+
+TEST(DevicePool, AStreamReusesItsOwnBlocksAtOnce) {
+  FakeDevice fake("fake");
+  tn_stream* s = FakeDevice::stream('A');
+  Block a = cache_alloc(fake.slot, 0, 2000, s);
+  cache_free(fake.slot, 0, a, s);
+  Block b = cache_alloc(fake.slot, 0, 2000, s);
+  EXPECT_EQ(address(b), address(a));
+  EXPECT_EQ(fake.calls, Calls{});
+  cache_free(fake.slot, 0, b, s);
+}
+
+TEST(DevicePool, AnotherStreamWaitsForAnEventFirst) {
+  FakeDevice fake("fake");
+  tn_stream *s = FakeDevice::stream('A'), *t = FakeDevice::stream('B');
+  Block a = cache_alloc(fake.slot, 0, 2000, s);
+  cache_free(fake.slot, 0, a, s);
+  Block b = cache_alloc(fake.slot, 0, 2000, t);
+  EXPECT_EQ(address(b), address(a));
+  EXPECT_EQ(fake.calls, (Calls{"record A", "wait B"}));
+  EXPECT_EQ(fake.events_alive, 0);
+  cache_free(fake.slot, 0, b, t);
+}
+
+TEST(DevicePool, WithoutEventsTheStreamIsSynchronised) {
+  FakeDevice fake("fake", TN_DEVICE_ASYNC, false);
+  Block a = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('A'));
+  cache_free(fake.slot, 0, a, FakeDevice::stream('A'));
+  Block b = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('B'));
+  EXPECT_EQ(fake.calls, Calls{"sync A"});
+  cache_free(fake.slot, 0, b, FakeDevice::stream('B'));
+}
+
+TEST(DevicePool, ABlockUsedOnAnotherStreamWaitsForIt) {
+  FakeDevice fake("fake");
+  tn_stream *s = FakeDevice::stream('A'), *t = FakeDevice::stream('B');
+  Block a = cache_alloc(fake.slot, 0, 2000, s);
+  core::cache_record_stream(fake.slot, 0, a, t);
+  core::cache_record_stream(fake.slot, 0, a, t);
+  cache_free(fake.slot, 0, a, s);
+  EXPECT_EQ(fake.calls, Calls{"record B"});
+  Block b = cache_alloc(fake.slot, 0, 2000, s);
+  EXPECT_NE(address(b), address(a)) << "stream B has not passed";
+  fake.events_pass = true;
+  cache_free(fake.slot, 0, cache_alloc(fake.slot, 0, 100, s), s);  // looks at the pending ones
+  EXPECT_EQ(fake.events_alive, 0);
+  cache_free(fake.slot, 0, b, s);
+  core::cache_trim(fake.slot, 0);
+  EXPECT_EQ(fake.in_use, 0u);
+}
+
+TEST(DevicePool, MoreStreamsThanFitAreSynchronised) {
+  FakeDevice fake("fake");
+  Block a = cache_alloc(fake.slot, 0, 2000, nullptr);
+  for (char c = 'A'; c < 'H'; ++c) core::cache_record_stream(fake.slot, 0, a, FakeDevice::stream(c));
+  cache_free(fake.slot, 0, a, nullptr);
+  EXPECT_EQ(fake.calls.at(0), "sync");
+  EXPECT_EQ(fake.events_alive, 0);
+}
+
+TEST(DevicePool, TrimMergesAcrossStreams) {
+  FakeDevice fake("fake");
+  Block a = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('A'));
+  cache_free(fake.slot, 0, a, FakeDevice::stream('A'));
+  Block b = cache_alloc(fake.slot, 0, 1000, FakeDevice::stream('B'));
+  cache_free(fake.slot, 0, b, FakeDevice::stream('B'));
+  core::cache_trim(fake.slot, 0);
+  EXPECT_EQ(fake.in_use, 0u);
+}
