@@ -176,7 +176,7 @@ std::array<bool, N> unbox_bools(const tn_value& v) {
 }
 struct UnboxedBools {
   std::vector<uint8_t> v;
-  operator ArrayRef<bool>() const { return {reinterpret_cast<const bool*>(v.data()), v.size()}; }
+  operator ArrayRef<bool>() const { return ArrayRef<bool>(reinterpret_cast<const bool*>(v.data()), v.size()); }
 };
 UnboxedBools unbox_BoolList(const tn_value& v);
 

@@ -207,7 +207,7 @@ variable_list root_grads(const variable_list& tensors, const variable_list& give
 void run(const variable_list& tensors, const variable_list& grads, bool keep_graph, bool create_graph,
          const std::vector<Capture>& captures, variable_list* captured, bool accumulate) {
   std::vector<Edge> roots = root_edges(tensors);
-  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) | (create_graph ? kGradMode : 0));
+  ModeGuard mode((t_mode & ~uint32_t{kGradMode | kEra04}) | (create_graph ? uint32_t{kGradMode} : 0u));
   Lease lease;
   Pass pass(*lease.own, keep_graph);
   for (std::size_t i = 0; i < roots.size(); ++i) pass.add_root(roots[i], grads[i]);

@@ -35,8 +35,13 @@ class ArrayRef {
   template <std::size_t N>
   constexpr ArrayRef(const T (&a)[N]) : data_(a), size_(N) {}
   // As in libtorch: valid until the end of the full expression.
+#pragma GCC diagnostic push
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"
+#endif
   constexpr ArrayRef(const std::initializer_list<T>& l)
       : data_(l.begin() == l.end() ? nullptr : l.begin()), size_(l.size()) {}
+#pragma GCC diagnostic pop
 
   constexpr const T* begin() const { return data_; }
   constexpr const T* end() const { return data_ + size_; }
