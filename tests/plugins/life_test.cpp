@@ -105,6 +105,19 @@ TEST(PluginLife, UnloadUnmapsAndTheFileLoadsAgain) {
   EXPECT_EQ(out, "good closed: unloaded\ngood opened: \n");
 }
 
+TEST(PluginLife, OneMadeByTheBuildFunctionOpensAndCloses) {
+  fs::path folder = built_plugin("x").parent_path().parent_path() / "added_plugin";
+  std::string out = in_child({{"TENON_PLUGIN_PATH", folder.string()}}, [&] {
+    plugins::open_all();
+    plugins::Info i = plugins::list().at(0);
+    std::string first = i.name + " " + i.version + " " + i.description + " " + std::to_string(i.priority) + "\n";
+    plugins::unload("added");
+    EXPECT_FALSE(is_mapped(folder / "libtenon_added.so"));
+    return first + listing();
+  });
+  EXPECT_EQ(out, "added 9.8.7 made by tenon_add_plugin 3\nadded closed: unloaded\n");
+}
+
 TEST(PluginLife, UnloadIsRefusedWhileATensorIsAlive) {
   std::string out = in_child(kNowhere, [] {
     plugins::load(built_plugin("good").string());

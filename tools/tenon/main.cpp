@@ -36,7 +36,6 @@ constexpr const char* kExamples =
 
 int main(int argc, char** argv) {
   CLI::App app{kAbout, "tenon"};
-  app.footer(kExamples);
   app.require_subcommand(1);
   app.set_version_flag("--version", [] {
     return std::string("tenon " TENON_VERSION ", ABI ") + std::to_string(tn_abi_version() >> 16) + "." +
@@ -63,6 +62,7 @@ int main(int argc, char** argv) {
   why->add_option("OP", op, "An operator: softmax.int")->required();
   why->add_option("DEVICE", device, "A device: cpu, cuda, cuda:1")->required();
   why->add_option("DTYPE", dtype, "A dtype: float32, int64, bool ...")->required();
+  app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
 
   try {

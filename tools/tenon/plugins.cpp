@@ -41,13 +41,13 @@ void print_table(const std::vector<Info>& all) {
 }
 
 void print_notes(const std::vector<Info>& all) {
+  std::string notes;
   for (const Info& i : all) {
-    if (!i.description.empty()) std::cout << "\n" << i.name << ": " << i.description << "\n";
-    if (!i.reason.empty())
-      std::cout << "\n" << i.name << " " << plugins::to_string(i.state) << ": " << i.reason << "\n";
-    for (const std::string& line : i.quarantined)
-      std::cout << "\n" << i.name << ": left out " << line << "\n";
+    if (!i.description.empty()) notes += i.name + ": " + i.description + "\n";
+    if (!i.reason.empty()) notes += i.name + " " + std::string(plugins::to_string(i.state)) + ": " + i.reason + "\n";
+    for (const std::string& line : i.quarantined) notes += i.name + " left out " + line + "\n";
   }
+  if (!notes.empty()) std::cout << "\n" << notes;
 }
 
 }  // namespace
