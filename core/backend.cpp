@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/call.h"
+#include "core/call_by_name.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 #include "tenon/core/threads.h"
@@ -137,16 +138,7 @@ const tn_ext* host_get_ext(uint32_t) { return nullptr; }
 
 tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
   try {
-    Op& op = get_op(view(name));
-    TENON_CHECK(n_in == op.n_args && n_out >= op.n_results, ValueError, "call_op: ", op.name, " takes ", int{op.n_args},
-                " arguments, got ", n_in);
-    TensorImpl* outs[kMaxOutputs];
-    core::call(op, in, outs);
-    for (uint32_t k = 0; k < op.n_results; ++k) {
-      out[k].tag = outs[k] ? TN_TAG_TENSOR : TN_TAG_NONE;
-      out[k].len = 0;
-      out[k].u.tensor = outs[k] ? &outs[k]->view : nullptr;
-    }
+    call_by_name(Caller::Kernel, view(name), in, n_in, out, n_out);
     return TN_OK;
   } catch (const Error& e) {
     host_set_error(call, tn_str{e.msg().data(), e.msg().size()});
@@ -156,10 +148,7 @@ tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t 
   }
 }
 
-void host_release(tn_value* v) {
-  if (v->tag == TN_TAG_TENSOR) Impl::adopt(TensorImpl::from_view(v->u.tensor));
-  v->tag = TN_TAG_NONE;
-}
+void host_release(tn_value* v) { release_value(*v); }
 
 const tn_device_api* host_get_device_api(tn_str name, int32_t* type) {
   int slot = device_slot_from_name(view(name));

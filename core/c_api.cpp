@@ -163,7 +163,7 @@ tn_status tn_call_op(tn_str op, const tn_value* in, uint32_t n_in, tn_value* out
   return guarded([&] {
     TENON_CHECK(in || n_in == 0, ValueError, "tn_call_op: argument 'in' is null");
     TENON_CHECK(out || n_out == 0, ValueError, "tn_call_op: argument 'out' is null");
-    core::call_by_name(text(op), in, n_in, out, n_out);
+    core::call_by_name(core::Caller::Program, text(op), in, n_in, out, n_out);
   });
 }
 

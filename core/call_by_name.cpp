@@ -149,12 +149,13 @@ void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
 
 }  // namespace
 
-void call_by_name(std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
+void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out,
+                  uint32_t n_out) {
   Target t = find(name);
   const Op& op = *t.op;
   TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ", n_in,
               "; the schema is ", op.schema);
-  TENON_CHECK(n_out == op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
+  TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
               n_out);
   tn_value full[kMaxArgs];
   for (uint32_t i = 0; i < op.n_args; ++i) {
@@ -163,8 +164,9 @@ void call_by_name(std::string_view name, const tn_value* in, uint32_t n_in, tn_v
                 op.schema);
     full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
   }
+  for (uint32_t i = op.n_results; i < n_out; ++i) out[i] = tn_value{};
   BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
-  if (row) {
+  if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {
     run_row(op, row, full, out);
   } else {
     run_kernel(t, full, out);
