@@ -114,7 +114,7 @@ void wait_change(std::atomic<uint32_t>& word, uint32_t value, Sleep sleep) {
 void run_block(Slot& s, int64_t block) noexcept {
   int64_t begin = block * s.grain;
   try {
-    s.body(s.arg, begin, std::min(s.n, begin + s.grain));
+    s.body(s.arg, begin, s.n - begin > s.grain ? begin + s.grain : s.n);
   } catch (...) {
     // That of the lowest block is kept: the one that a single thread would have met first.
     std::lock_guard<std::mutex> hold(s.fault_lock);
