@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/data/samplers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "tenon/ops.h"
+#include "tenon/serialize.h"
+
+namespace tenon::data::samplers {
+namespace {
+
+void save_index(serialize::OutputArchive& archive, const char* key, std::size_t value) {
+  archive.write(key, tensor(static_cast<int64_t>(value), kLong), /*is_buffer=*/true);
+}
+
+std::size_t load_index(serialize::InputArchive& archive, const char* key) {
+  Tensor t;
+  archive.read(key, t, /*is_buffer=*/true);
+  return static_cast<std::size_t>(t.item<int64_t>());
+}
+
+std::vector<std::size_t> range(std::size_t begin, std::size_t n) {
+  std::vector<std::size_t> out(n);
+  std::iota(out.begin(), out.end(), begin);
+  return out;
+}
+
+}  // namespace
+
+void SequentialSampler::reset(std::optional<std::size_t> new_size) {
+  if (new_size) size_ = *new_size;
+  index_ = 0;
+}
+std::optional<std::vector<std::size_t>> SequentialSampler::next(std::size_t batch_size) {
+  std::size_t n = std::min(batch_size, size_ - index_);
+  if (n == 0) return std::nullopt;
+  index_ += n;
+  return range(index_ - n, n);
+}
+void SequentialSampler::save(serialize::OutputArchive& archive) const { save_index(archive, "index", index_); }
+void SequentialSampler::load(serialize::InputArchive& archive) {
+  index_ = load_index(archive, "index");
+  TENON_CHECK(index_ <= size_, ValueError, "SequentialSampler: saved index ", index_, " is past size ", size_);
+}
+
+RandomSampler::RandomSampler(int64_t size, ScalarType index_dtype) : indices_(randperm(size, index_dtype)) {}
+void RandomSampler::reset(std::optional<std::size_t> new_size) {
+  int64_t n = new_size ? static_cast<int64_t>(*new_size) : indices_.numel();
+  indices_ = randperm(n, indices_.scalar_type());
+  index_ = 0;
+}
+std::optional<std::vector<std::size_t>> RandomSampler::next(std::size_t batch_size) {
+  int64_t n = std::min(static_cast<int64_t>(batch_size), indices_.numel() - index_);
+  if (n <= 0) return std::nullopt;
+  Tensor slice = indices_.narrow(0, index_, n).to(kLong);
+  const int64_t* p = slice.data_ptr<int64_t>();
+  index_ += n;
+  return std::vector<std::size_t>(p, p + n);
+}
+void RandomSampler::save(serialize::OutputArchive& archive) const {
+  save_index(archive, "index", index());
+  archive.write("indices", indices_, /*is_buffer=*/true);
+}
+void RandomSampler::load(serialize::InputArchive& archive) {
+  auto index = static_cast<int64_t>(load_index(archive, "index"));
+  Tensor indices;
+  archive.read("indices", indices, /*is_buffer=*/true);
+  TENON_CHECK(indices.dim() == 1 && index <= indices.numel(), ValueError, "RandomSampler: saved index ", index,
+              " is past ", indices.numel(), " saved indices");
+  index_ = index;
+  indices_ = indices;
+}
+
+void StreamSampler::reset(std::optional<std::size_t> new_size) {
+  if (new_size) epoch_size_ = *new_size;
+  examples_retrieved_so_far_ = 0;
+}
+std::optional<BatchSize> StreamSampler::next(std::size_t batch_size) {
+  std::size_t n = std::min(batch_size, epoch_size_ - examples_retrieved_so_far_);
+  if (n == 0) return std::nullopt;
+  examples_retrieved_so_far_ += n;
+  return BatchSize(n);
+}
+void StreamSampler::save(serialize::OutputArchive& archive) const {
+  save_index(archive, "examples_retrieved_so_far", examples_retrieved_so_far_);
+}
+void StreamSampler::load(serialize::InputArchive& archive) {
+  examples_retrieved_so_far_ = std::min(load_index(archive, "examples_retrieved_so_far"), epoch_size_);
+}
+
+DistributedRandomSampler::DistributedRandomSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
+                                                   bool allow_duplicates)
+    : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
+  reset(size);
+}
+void DistributedRandomSampler::reset(std::optional<std::size_t> new_size) {
+  if (new_size) size_ = *new_size;
+  populate_indices();
+  sample_index_ = begin_index_;
+}
+void DistributedRandomSampler::populate_indices() {
+  std::size_t local = local_sample_count();
+  std::size_t total = local * num_replicas_;
+  all_indices_ = range(0, size_);
+  // Not std::shuffle: its order depends on the standard library, and ranks may differ in that.
+  std::mt19937_64 rng(epoch_);
+  for (std::size_t i = size_; i > 1; --i)
+    std::swap(all_indices_[i - 1], all_indices_[rng() % i]);
+  for (std::size_t i = 0; size_ > 0 && all_indices_.size() < total; ++i)
+    all_indices_.push_back(all_indices_[i]);
+  begin_index_ = rank_ * local;
+  end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
+}
+std::optional<std::vector<std::size_t>> DistributedRandomSampler::next(std::size_t batch_size) {
+  std::size_t n = std::min(batch_size, end_index_ - sample_index_);
+  if (n == 0) return std::nullopt;
+  auto first = all_indices_.begin() + static_cast<std::ptrdiff_t>(sample_index_);
+  sample_index_ += n;
+  return std::vector<std::size_t>(first, first + static_cast<std::ptrdiff_t>(n));
+}
+void DistributedRandomSampler::save(serialize::OutputArchive& archive) const {
+  save_index(archive, "sample_index_", sample_index_);
+  save_index(archive, "epoch_", epoch_);
+}
+void DistributedRandomSampler::load(serialize::InputArchive& archive) {
+  set_epoch(load_index(archive, "epoch_"));
+  populate_indices();
+  sample_index_ = std::clamp(load_index(archive, "sample_index_"), begin_index_, end_index_);
+}
+
+DistributedSequentialSampler::DistributedSequentialSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
+                                                           bool allow_duplicates)
+    : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
+  reset(size);
+}
+void DistributedSequentialSampler::reset(std::optional<std::size_t> new_size) {
+  if (new_size) size_ = *new_size;
+  populate_range();
+  sample_index_ = begin_index_;
+}
+void DistributedSequentialSampler::populate_range() {
+  std::size_t local = local_sample_count();
+  begin_index_ = rank_ * local;
+  end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
+}
+std::optional<std::vector<std::size_t>> DistributedSequentialSampler::next(std::size_t batch_size) {
+  std::size_t n = std::min(batch_size, end_index_ - sample_index_);
+  if (n == 0) return std::nullopt;
+  std::vector<std::size_t> out = range(sample_index_, n);
+  for (auto& i : out)
+    i %= size_;
+  sample_index_ += n;
+  return out;
+}
+void DistributedSequentialSampler::save(serialize::OutputArchive& archive) const {
+  save_index(archive, "sample_index_", sample_index_);
+}
+void DistributedSequentialSampler::load(serialize::InputArchive& archive) {
+  sample_index_ = std::clamp(load_index(archive, "sample_index_"), begin_index_, end_index_);
+}
+
+}  // namespace tenon::data::samplers

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <ostream>
+
+#include "content.h"
+#include "tenon/autograd.h"
+#include "tenon/ops.h"
+#include "tenon/serialize.h"
+
+namespace tenon::serialize {
+
+using detail::Content;
+
+OutputArchive::OutputArchive() : content_(std::make_unique<Content>()) {}
+OutputArchive::OutputArchive(OutputArchive&&) noexcept = default;
+OutputArchive& OutputArchive::operator=(OutputArchive&&) noexcept = default;
+OutputArchive::~OutputArchive() = default;
+
+namespace {
+
+void check_key(const Content& content, const std::string& key) {
+  TENON_CHECK(!key.empty() && key.size() <= detail::kMaxName, ValueError, "OutputArchive::write: a key of ", key.size(),
+              " bytes; expected 1 to ", detail::kMaxName);
+  TENON_CHECK(key != "__metadata__" && key.compare(0, detail::kHiddenPrefix.size(), detail::kHiddenPrefix) != 0,
+              ValueError, "OutputArchive::write: the key '", key, "' is reserved");
+  TENON_CHECK(!content.taken(key), ValueError, "OutputArchive::write: the key '", key, "' is there already");
+}
+
+}  // namespace
+
+void OutputArchive::write(const std::string& key, const Tensor& tensor, bool) {
+  check_key(*content_, key);
+  TENON_CHECK(tensor.defined(), ValueError, "OutputArchive::write: the tensor for '", key, "' is undefined");
+  content_->order.push_back(key);
+  content_->tensors.emplace(key, tensor);
+}
+
+void OutputArchive::write(const std::string& key, const IValue& value) {
+  if (value.isTensor()) return write(key, value.toTensor());
+  check_key(*content_, key);
+  if (value.isTensorList()) {
+    OutputArchive list;
+    for (std::size_t i = 0; i < value.toTensorVector().size(); ++i) {
+      list.write(std::to_string(i), value.toTensorVector()[i]);
+    }
+    return write(key, list);
+  }
+  content_->values.emplace(key, value);
+}
+
+void OutputArchive::write(const std::string& key, OutputArchive& nested) {
+  check_key(*content_, key);
+  std::string prefix = key + ".";
+  for (const auto& name : nested.content_->order)
+    write(prefix + name, nested.content_->tensors.at(name));
+  for (const auto& [name, value] : nested.content_->values)
+    write(prefix + name, value);
+  for (const auto& name : nested.content_->archives)
+    content_->archives.insert(prefix + name);
+  content_->archives.insert(key);
+}
+
+void OutputArchive::save_to(const std::function<std::size_t(const void*, std::size_t)>& func) {
+  detail::write_safetensors(*content_, [&](const void* data, std::size_t bytes) {
+    TENON_CHECK(func(data, bytes) == bytes, ValueError, "save: the writer did not take all of ", bytes, " bytes");
+  });
+}
+
+void OutputArchive::save_to(std::ostream& stream) {
+  detail::write_safetensors(*content_, [&](const void* data, std::size_t bytes) {
+    stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+    TENON_CHECK(stream.good(), ValueError, "save: the stream refuses to take ", bytes, " bytes");
+  });
+}
+
+void OutputArchive::save_to(const std::string& filename) {
+  std::string beside = filename + ".part";
+  errno = 0;
+  std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+  TENON_CHECK(out.good(), ValueError, "save: cannot write '", beside, "': ", std::strerror(errno));
+  try {
+    save_to(out);
+    out.close();
+    TENON_CHECK(!out.fail(), ValueError, "save: cannot finish '", beside, "': ", std::strerror(errno));
+    TENON_CHECK(std::rename(beside.c_str(), filename.c_str()) == 0, ValueError, "save: cannot rename '", beside,
+                "' to '", filename, "': ", std::strerror(errno));
+  } catch (...) {
+    std::remove(beside.c_str());
+    throw;
+  }
+}
+
+InputArchive::InputArchive() : content_(std::make_shared<Content>()) {}
+InputArchive::InputArchive(InputArchive&&) noexcept = default;
+InputArchive& InputArchive::operator=(InputArchive&&) noexcept = default;
+InputArchive::~InputArchive() = default;
+
+bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
+  auto it = content_->tensors.find(prefix_ + key);
+  if (it == content_->tensors.end()) return false;
+  const Tensor& saved = it->second;
+  if (!tensor.defined()) {
+    tensor = saved;
+    return true;
+  }
+  TENON_CHECK(tensor.sizes() == saved.sizes(), ValueError, "load: '", prefix_ + key, "' has sizes ", saved.sizes(),
+              " in the file, but the tensor to load into has ", tensor.sizes());
+  NoGradGuard no_grad;
+  tensor.copy_(saved);
+  return true;
+}
+
+bool InputArchive::try_read(const std::string& key, IValue& value) {
+  if (auto it = content_->values.find(prefix_ + key); it != content_->values.end()) {
+    value = it->second;
+    return true;
+  }
+  if (auto it = content_->tensors.find(prefix_ + key); it != content_->tensors.end()) {
+    value = it->second;
+    return true;
+  }
+  InputArchive list;
+  if (!try_read(key, list)) return false;
+  std::vector<Tensor> tensors;
+  Tensor one;
+  for (std::size_t i = 0; list.try_read(std::to_string(i), one); ++i)
+    tensors.push_back(std::exchange(one, Tensor()));
+  value = tensors;
+  return true;
+}
+
+bool InputArchive::try_read(const std::string& key, InputArchive& archive) {
+  std::string prefix = prefix_ + key + ".";
+  auto begins = [&](const auto& map) {
+    auto it = map.lower_bound(prefix);
+    if (it == map.end()) return false;
+    const std::string* name;
+    if constexpr (std::is_same_v<std::decay_t<decltype(*it)>, std::string>)
+      name = &*it;
+    else
+      name = &it->first;
+    return name->compare(0, prefix.size(), prefix) == 0;
+  };
+  if (!content_->archives.count(prefix_ + key) && !begins(content_->tensors) && !begins(content_->values)) return false;
+  archive.content_ = content_;
+  archive.prefix_ = prefix;
+  return true;
+}
+
+namespace {
+
+std::string known_keys(InputArchive& archive) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const auto& k : archive.keys()) {
+    if (++shown > 8) return out + ", ...";
+    out += (out.empty() ? "" : ", ") + k;
+  }
+  return out.empty() ? "none" : out;
+}
+
+template <class T>
+void read_or_throw(InputArchive& archive, const char* what, const std::string& prefix, const std::string& key, T& out) {
+  TENON_CHECK(archive.try_read(key, out), ValueError, "load: no ", what, " '", prefix + key,
+              "' in the file; there are: ", known_keys(archive));
+}
+
+}  // namespace
+
+void InputArchive::read(const std::string& key, Tensor& tensor, bool is_buffer) {
+  TENON_CHECK(try_read(key, tensor, is_buffer), ValueError, "load: no tensor '", prefix_ + key,
+              "' in the file; there are: ", known_keys(*this));
+}
+void InputArchive::read(const std::string& key, IValue& value) { read_or_throw(*this, "value", prefix_, key, value); }
+void InputArchive::read(const std::string& key, InputArchive& archive) {
+  read_or_throw(*this, "archive", prefix_, key, archive);
+}
+
+std::vector<std::string> InputArchive::keys() {
+  std::set<std::string> found;
+  auto add = [&](const std::string& name) {
+    if (name.compare(0, prefix_.size(), prefix_) != 0) return;
+    found.insert(name.substr(prefix_.size(), name.find('.', prefix_.size()) - prefix_.size()));
+  };
+  for (const auto& [name, tensor] : content_->tensors)
+    add(name);
+  for (const auto& [name, value] : content_->values)
+    add(name);
+  for (const auto& name : content_->archives)
+    add(name);
+  return {found.begin(), found.end()};
+}
+
+namespace {
+
+std::string read_all(const std::string& source, std::istream& stream) {
+  std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  TENON_CHECK(!stream.bad(), ValueError, "load: error while reading ", source);
+  return bytes;
+}
+
+}  // namespace
+
+void InputArchive::load_from(const std::string& filename, std::optional<Device> device) {
+  errno = 0;
+  std::ifstream in(filename, std::ios::binary | std::ios::ate);
+  TENON_CHECK(in.good(), ValueError, "load: cannot open '", filename, "': ", std::strerror(errno));
+  auto size = static_cast<std::streamoff>(in.tellg());
+  TENON_CHECK(size >= 0 && size < (std::streamoff{1} << 62), ValueError, "load: '", filename, "' is not a plain file");
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  in.seekg(0);
+  in.read(bytes.data(), size);
+  TENON_CHECK(in.good() || size == 0, ValueError, "load: error while reading '", filename, "'");
+  content_ =
+      std::make_shared<Content>(detail::read_safetensors("'" + filename + "'", bytes.data(), bytes.size(), device));
+  prefix_.clear();
+}
+
+void InputArchive::load_from(std::istream& stream, std::optional<Device> device) {
+  std::string bytes = read_all("the stream", stream);
+  content_ = std::make_shared<Content>(detail::read_safetensors("the stream", bytes.data(), bytes.size(), device));
+  prefix_.clear();
+}
+
+void InputArchive::load_from(const char* data, std::size_t size, std::optional<Device> device) {
+  content_ = std::make_shared<Content>(detail::read_safetensors("the bytes given", data, size, device));
+  prefix_.clear();
+}
+
+void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, std::size_t)>& read_func,
+                             const std::function<std::size_t()>& size_func, std::optional<Device> device) {
+  std::string bytes(size_func(), '\0');
+  std::size_t got = read_func(0, bytes.data(), bytes.size());
+  TENON_CHECK(got == bytes.size(), ValueError, "load: the reader gave ", got, " of ", bytes.size(), " bytes");
+  load_from(bytes.data(), bytes.size(), device);
+}
+
+}  // namespace tenon::serialize

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What an archive holds, and its form as a safetensors file:
+//   8 bytes       length of the header, little-endian
+//   header        JSON: tensor name -> {dtype, shape, data_offsets}, and "__metadata__" (strings only)
+//   data          the tensors, row-major, end to end, in the order of their offsets
+// Ours in the metadata:
+//   tenon.format    "1"
+//   tenon.tensors   JSON: name -> what the format cannot say:
+//                     strides         the tensor had these, and its storage to itself
+//                     of, offset      it is a view of another entry (then shape and strides are here, and there is no
+//                                     entry of its own); an entry named tenon.storage.N is there only to be viewed
+//                     requires_grad
+//   tenon.values    JSON: key -> {kind: value} of scalars, strings and lists
+//   tenon.archives  JSON: names of nested archives, for those that are empty
+//   tenon.checksum  CRC-32 of the whole file, taken with eight zeros in its place
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/ivalue.h"
+#include "tenon/tensor.h"
+
+namespace tenon::serialize::detail {
+
+struct Content {
+  std::vector<std::string> order;  // names of tensors, as written
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, IValue> values;
+  std::set<std::string> archives;
+
+  bool taken(const std::string& key) const { return tensors.count(key) || values.count(key) || archives.count(key); }
+};
+
+inline constexpr std::string_view kHiddenPrefix = "tenon.storage.";
+inline constexpr std::string_view kChecksumMark = "\"tenon.checksum\":\"";
+inline constexpr std::size_t kChecksumDigits = 8;
+inline constexpr std::size_t kMaxHeader = 16 << 20;  // bytes; larger ones are refused before they are parsed
+inline constexpr std::size_t kMaxTensors = 1000000;
+inline constexpr std::size_t kMaxName = 1024;  // bytes
+inline constexpr int kMaxDepth = 4;            // of the JSON
+
+// Calls `put` with the parts of the file in order.
+void write_safetensors(const Content& content, const std::function<void(const void*, std::size_t)>& put);
+// `source` names the file in errors.
+Content read_safetensors(const std::string& source, const char* data, std::size_t size, std::optional<Device> device);
+
+// "F32" of the format; nothing if it has no such dtype.
+std::optional<std::string_view> format_name(ScalarType t);
+std::optional<ScalarType> from_format_name(std::string_view name);
+
+}  // namespace tenon::serialize::detail

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "checksum.h"
+#include "content.h"
+#include "tenon/autograd.h"
+#include "tenon/ops.h"
+
+namespace tenon::serialize::detail {
+namespace {
+
+using json = nlohmann::json;
+
+struct Entry {
+  std::string name;
+  Tensor data;  // contiguous, on the CPU
+};
+
+struct Plan {
+  std::vector<Entry> entries;
+  json extra = json::object();  // tenon.tensors
+};
+
+int64_t storage_key(const Tensor& t) { return reinterpret_cast<int64_t>(t.unsafeGetTensorImpl()->storage.get()); }
+
+// Elements from the first one that the strides reach to the last.
+int64_t span_of(const Tensor& t) {
+  if (t.numel() == 0) return 0;
+  int64_t span = 1;
+  for (int64_t d = 0; d < t.dim(); ++d)
+    span += (t.size(d) - 1) * t.stride(d);
+  return span;
+}
+
+// Whether two indices may name one element. Exact for strides that nest; else it says yes.
+bool may_overlap(const Tensor& t) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    if (t.size(d) > 1) dims.emplace_back(t.stride(d), t.size(d));
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (auto [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+Tensor to_host(const Tensor& t) { return t.detach().cpu().contiguous(); }
+
+void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
+  if (!t.is_contiguous()) plan.extra[name]["strides"] = t.strides().vec();
+  plan.entries.push_back({name, to_host(t)});
+}
+
+void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::string& of, int64_t offset) {
+  plan.extra[name]["of"] = of;
+  plan.extra[name]["offset"] = offset;
+  plan.extra[name]["shape"] = t.sizes().vec();
+  plan.extra[name]["strides"] = t.strides().vec();
+}
+
+// Tensors of one storage and dtype: one of them holds the data of all, or a hidden entry does.
+void add_group(Plan& plan, const std::vector<std::string>& names, const Content& content, int& hidden) {
+  const Tensor& first = content.tensors.at(names[0]);
+  if (names.size() == 1 && (first.is_contiguous() || !may_overlap(first))) return add_plain(plan, names[0], first);
+  int64_t begin = first.storage_offset(), end = begin;
+  for (const auto& n : names) {
+    const Tensor& t = content.tensors.at(n);
+    if (t.numel() == 0) continue;
+    if (begin == end) begin = t.storage_offset();
+    begin = std::min(begin, t.storage_offset());
+    end = std::max(end, t.storage_offset() + span_of(t));
+  }
+  std::string owner;
+  for (const auto& n : names) {
+    const Tensor& t = content.tensors.at(n);
+    if (t.is_contiguous() && t.storage_offset() == begin && t.numel() == end - begin) {
+      owner = n;
+      add_plain(plan, n, t);
+      break;
+    }
+  }
+  if (owner.empty()) {
+    owner = std::string(kHiddenPrefix) + std::to_string(hidden++);
+    plan.entries.push_back({owner, to_host(first.detach().as_strided({end - begin}, {1}, begin))});
+  }
+  for (const auto& n : names) {
+    if (n != owner) add_view(plan, n, content.tensors.at(n), owner, content.tensors.at(n).storage_offset() - begin);
+  }
+}
+
+Plan make_plan(const Content& content) {
+  Plan plan;
+  std::map<std::pair<int64_t, ScalarType>, std::vector<std::string>> groups;
+  for (const auto& name : content.order) {
+    const Tensor& t = content.tensors.at(name);
+    TENON_CHECK(format_name(t.scalar_type()), NotImplementedError, "save: '", name, "' has dtype ",
+                dtype_name(t.scalar_type()), ", which safetensors has no name for");
+    groups[{storage_key(t), t.scalar_type()}].push_back(name);
+  }
+  int hidden = 0;
+  for (const auto& name : content.order) {
+    const Tensor& t = content.tensors.at(name);
+    auto& group = groups[{storage_key(t), t.scalar_type()}];
+    if (group[0] == name) add_group(plan, group, content, hidden);
+    if (t.requires_grad()) plan.extra[name]["requires_grad"] = true;
+  }
+  return plan;
+}
+
+// JSON has no infinity and no NaN.
+json number(double v) {
+  if (std::isfinite(v)) return v;
+  return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
+}
+
+json value_json(const IValue& v) {
+  if (v.isDouble()) return {{"double", number(v.toDouble())}};
+  if (v.isInt()) return {{"int", v.toInt()}};
+  if (v.isBool()) return {{"bool", v.toBool()}};
+  if (v.isString()) return {{"string", v.toStringRef()}};
+  if (v.isIntList()) return {{"ints", v.toIntVector()}};
+  if (v.isDoubleList()) {
+    json list = json::array();
+    for (double d : v.toDoubleVector())
+      list.push_back(number(d));
+    return {{"doubles", list}};
+  }
+  return {{"none", nullptr}};
+}
+
+json make_metadata(const Content& content, const Plan& plan) {
+  json meta = {{"tenon.format", "1"}, {"tenon.checksum", std::string(kChecksumDigits, '0')}};
+  if (!plan.extra.empty()) meta["tenon.tensors"] = plan.extra.dump();
+  if (!content.values.empty()) {
+    json values = json::object();
+    for (const auto& [key, value] : content.values)
+      values[key] = value_json(value);
+    meta["tenon.values"] = values.dump();
+  }
+  if (!content.archives.empty()) meta["tenon.archives"] = json(content.archives).dump();
+  return meta;
+}
+
+// With the length in front, padded so that the data is aligned to 8 bytes.
+std::string make_header(const Content& content, const Plan& plan) {
+  nlohmann::ordered_json header;
+  header["__metadata__"] = make_metadata(content, plan);
+  uint64_t offset = 0;
+  for (const auto& e : plan.entries) {
+    uint64_t bytes = static_cast<uint64_t>(e.data.numel()) * elementSize(e.data.scalar_type());
+    header[e.name] = {{"dtype", *format_name(e.data.scalar_type())},
+                      {"shape", e.data.sizes().vec()},
+                      {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const json::exception&) {
+    throw ValueError("save: a key or a string value is not UTF-8, which safetensors needs");
+  }
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  TENON_CHECK(text.size() <= kMaxHeader, ValueError, "save: the header has ", text.size(), " bytes, the limit is ",
+              kMaxHeader);
+  std::string out(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i)
+    out[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
+  return out + text;
+}
+
+}  // namespace
+
+void write_safetensors(const Content& content, const std::function<void(const void*, std::size_t)>& put) {
+  NoGradGuard no_grad;
+  Plan plan = make_plan(content);
+  // Wide types first keeps every tensor aligned to its element size.
+  std::stable_sort(plan.entries.begin(), plan.entries.end(), [](const Entry& a, const Entry& b) {
+    return elementSize(a.data.scalar_type()) > elementSize(b.data.scalar_type());
+  });
+  std::string header = make_header(content, plan);
+  uint32_t crc = crc32(0, header.data(), header.size());
+  auto bytes = [](const Entry& e) {
+    return static_cast<std::size_t>(e.data.numel()) * elementSize(e.data.scalar_type());
+  };
+  for (const auto& e : plan.entries)
+    crc = crc32(crc, e.data.data_ptr(), bytes(e));
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::size_t at = header.find(kChecksumMark) + kChecksumMark.size();
+  for (std::size_t i = 0; i < kChecksumDigits; ++i)
+    header[at + i] = kHex[crc >> (28 - 4 * i) & 15];
+  put(header.data(), header.size());
+  for (const auto& e : plan.entries) {
+    if (e.data.numel() > 0) put(e.data.data_ptr(), bytes(e));
+  }
+}
+
+}  // namespace tenon::serialize::detail
