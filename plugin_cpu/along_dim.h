@@ -3,6 +3,7 @@
 // Loops that treat one dimension apart, and row-major scratch that kernels see as tensors.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -87,6 +88,24 @@ class AlongDim {
 
  public:
   sdk::StridedLoop rest;
+};
+
+// A part of a tensor, with geometry of its own. Must not move once `tensor` was called.
+struct Part {
+  int64_t sizes[sdk::kMaxDims], strides[sdk::kMaxDims];
+  tn_tensor view;
+  explicit Part(const sdk::Tensor& t) : view(*t.abi()) {
+    std::copy(t.sizes().begin(), t.sizes().end(), sizes);
+    std::copy(t.strides().begin(), t.strides().end(), strides);
+    view.sizes = sizes;
+    view.strides = strides;
+    view.flags &= ~static_cast<uint32_t>(TN_TENSOR_CONTIGUOUS);
+  }
+  Part(const Part&) = delete;
+  void shift(int d, int64_t elements) {
+    view.byte_offset = static_cast<uint64_t>(static_cast<int64_t>(view.byte_offset) + elements * strides[d] * sdk::item_size(view.dtype));
+  }
+  sdk::Tensor tensor() const { return sdk::Tensor(&view); }
 };
 
 }  // namespace tenon::cpu

@@ -5,9 +5,8 @@
 #include "tenon/sdk/ops/gather.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "plugin_cpu/along_dim.h"
+#include "plugin_cpu/accumulate.h"
 #include "plugin_cpu/indices.h"
 #include "tenon/sdk/ops/scatter.h"
 #include "tenon/sdk/ops/scatter_add.h"
@@ -116,28 +115,6 @@ tn_status scatter_value(Call&, Tensor out, Tensor self, int64_t dim, Tensor inde
 }
 TN_KERNEL(scatter_value, scatter_value, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
-// Runs f(target tensor, tag of its element type, tag of the source's) with float targets for 16-bit floats.
-template <class F>
-void accumulate_in(const Tensor& out, F&& f) {
-  dispatch_all(out.dtype(), [&](auto tag) {
-    using T = tn_type(tag);
-    if constexpr (is_half_v<T>) {
-      Scratch wide(out.sizes(), kFloat32);
-      copy_elements(wide.tensor(), out);
-      f(wide.tensor(), Type<float>{}, tag);
-      copy_elements(out, wide.tensor());
-    } else {
-      f(out, tag, tag);
-    }
-  });
-}
-
-template <class A>
-void add_to(A& t, A v) {
-  if constexpr (std::is_same_v<A, bool>) t = t || v;
-  else t = static_cast<A>(t + v);
-}
-
 tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
@@ -151,60 +128,12 @@ tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t dim, Tensor index,
 }
 TN_KERNEL(scatter_add, scatter_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
-enum class Reduce { Sum, Prod, Mean, Max, Min };
-
-Reduce parse_reduce(Str s) {
-  if (s == "sum") return Reduce::Sum;
-  if (s == "prod") return Reduce::Prod;
-  if (s == "mean") return Reduce::Mean;
-  return s == "amax" ? Reduce::Max : Reduce::Min;
-}
-
-template <class A>
-void reduce_to(A& t, A v, Reduce r) {
-  switch (r) {
-    case Reduce::Sum:
-    case Reduce::Mean: add_to<A>(t, v); return;
-    case Reduce::Prod:
-      if constexpr (std::is_same_v<A, bool>) t = t && v;
-      else t = static_cast<A>(t * v);
-      return;
-    case Reduce::Max:
-      if (v > t || v != v) t = v;
-      return;
-    case Reduce::Min:
-      if (v < t || v != v) t = v;
-      return;
-  }
-}
-
-template <class A>
-A mean_of(A sum, int64_t count) {
-  if constexpr (std::is_floating_point_v<A>) return static_cast<A>(sum / static_cast<A>(count));
-  else return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
-}
-
-template <class A>
-void divide_by_counts(const Tensor& target, const Tensor& counts, int64_t own) {
-  StridedLoop loop(target.sizes());
-  loop.add(target);
-  loop.add(counts);
-  loop.finish();
-  loop.run(0, loop.numel, [&](char* const* p, const int64_t* s, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t count = *reinterpret_cast<const int64_t*>(p[1] + i * s[1]);
-      A& t = *reinterpret_cast<A*>(p[0] + i * s[0]);
-      if (count > 0) t = mean_of<A>(t, count + own);
-    }
-  });
-}
-
 tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, Str reduce,
                          bool include_self) {
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  const Reduce r = parse_reduce(reduce);
+  const Join join = parse_join(reduce);
   Scratch counts(out.sizes(), kInt64);
   std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
   accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
@@ -225,10 +154,10 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
         A& t = *reinterpret_cast<A*>(p[0]);
         const A v = convert<A>(*reinterpret_cast<const T*>(p[2]));
         if (count++ == 0 && !include_self) t = v;
-        else reduce_to<A>(t, v, r);
+        else join_to<A>(t, v, join);
       });
     });
-    if (r == Reduce::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (join == Join::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
   return TN_OK;
 }

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// cat, flip, constant_pad_nd: rows that copy whole blocks to other places.
+#include "tenon/sdk/ops/cat.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "plugin_cpu/along_dim.h"
+#include "tenon/sdk/ops/constant_pad_nd.h"
+#include "tenon/sdk/ops/flip.h"
+
+namespace tenon::cpu {
+namespace {
+
+using namespace sdk;
+
+bool skipped(const Tensor& t) { return t.ndim() == 1 && t.numel() == 0; }
+
+tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
+  const int dim = wrap_dim(given, out.ndim());
+  const int64_t n = tensors.size(), item = item_size(out.dtype());
+  bool dense = out.contiguous();
+  for (int64_t k = 0; dense && k < n; ++k) {
+    dense = skipped(tensors[k]) || (tensors[k].contiguous() && tensors[k].dtype() == out.dtype());
+  }
+  if (!dense) {
+    Part part(out);
+    for (int64_t k = 0; k < n; ++k) {
+      if (skipped(tensors[k])) continue;
+      part.sizes[dim] = tensors[k].size(dim);
+      copy_elements(part.tensor(), tensors[k]);
+      part.shift(dim, part.sizes[dim]);
+    }
+    return TN_OK;
+  }
+  int64_t inner = item, outer = 1;
+  for (int d = dim + 1; d < out.ndim(); ++d) inner *= out.size(d);
+  for (int d = 0; d < dim; ++d) outer *= out.size(d);
+  const int64_t row = out.size(dim) * inner;
+  if (row == 0) return TN_OK;
+  char* to = out.data<char>();
+  if (outer == 1) {
+    int64_t at = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t bytes = tensors[k].numel() * item;
+      const char* from = tensors[k].data<char>();
+      parallel_for(bytes, int64_t{1} << 20, [&](int64_t begin, int64_t end) {
+        std::memcpy(to + at + begin, from + begin, static_cast<std::size_t>(end - begin));
+      });
+      at += bytes;
+    }
+    return TN_OK;
+  }
+  parallel_for(outer, std::max<int64_t>(1, kMoveGrain * 4 / row), [&](int64_t begin, int64_t end) {
+    int64_t at = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (skipped(tensors[k])) continue;
+      const int64_t width = tensors[k].size(dim) * inner;
+      const char* from = tensors[k].data<char>();
+      for (int64_t r = begin; r < end; ++r) std::memcpy(to + r * row + at, from + r * width, static_cast<std::size_t>(width));
+      at += width;
+    }
+  });
+  return TN_OK;
+}
+TN_KERNEL(cat, cat, dtypes("all").any_strides());
+
+tn_status flip(Call&, Tensor out, Tensor self, Ints dims) {
+  if (out.numel() == 0) return TN_OK;
+  Part part(self);
+  for (int64_t given : dims) {
+    const int d = wrap_dim(given, self.ndim());
+    if (self.ndim() == 0) break;
+    part.shift(d, part.sizes[d] - 1);
+    part.strides[d] = -part.strides[d];
+  }
+  copy_elements(out, part.tensor());
+  return TN_OK;
+}
+TN_KERNEL(flip, flip, dtypes("all").any_strides());
+
+tn_status constant_pad(Call&, Tensor out, Tensor self, Ints pad, Scalar value) {
+  dispatch_all(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    const T v = value.to<T>();
+    T* p = out.data<T>();
+    parallel_for(out.numel(), kMoveGrain, [&](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
+  });
+  Part to(out), from(self);
+  for (int64_t k = 0; k < pad.size() / 2; ++k) {
+    const int d = self.ndim() - 1 - static_cast<int>(k);
+    const int64_t before = pad[2 * k], after = pad[2 * k + 1];
+    to.shift(d, std::max<int64_t>(before, 0));
+    from.shift(d, std::max<int64_t>(-before, 0));
+    to.sizes[d] = from.sizes[d] = self.size(d) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    if (to.sizes[d] <= 0) return TN_OK;  // nothing of self is left
+  }
+  if (self.numel() > 0) copy_elements(to.tensor(), from.tensor());
+  return TN_OK;
+}
+TN_KERNEL(constant_pad_nd, constant_pad, dtypes("all").any_strides());
+
+}  // namespace
+}  // namespace tenon::cpu
