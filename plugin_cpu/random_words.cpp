@@ -58,7 +58,7 @@ int64_t VectorBlocks(uint64_t, uint64_t, int64_t, uint32_t*) { return 0; }
 #endif
 
 void PhiloxBlocks(uint64_t seed, uint64_t first, int64_t blocks, uint32_t* HWY_RESTRICT out) {
-  for (int64_t i = VectorBlocks(seed, first, blocks, out) i < blocks; ++i) {
+  for (int64_t i = VectorBlocks(seed, first, blocks, out); i < blocks; ++i) {
     const sdk::PhiloxBlock b = sdk::philox_block(seed, first + static_cast<uint64_t>(i));
     for (int k = 0; k < 4; ++k) out[4 * i + k] = b.w[k];
   }

@@ -49,7 +49,7 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
   int64_t used = consumed(list), rank = self.dim();
   TENON_CHECK(!(rank == 0 && used > 0), IndexError, "index: cannot index a 0-dim tensor; use item()");
   TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
-  int64_t d = 0;
+  int64_t d = 0, covered = 0;  // a mask of n dimensions is one entry of the list
   for (const TensorIndex& i : list) {
     switch (i.kind) {
       case TensorIndex::None: r.self = r.self.unsqueeze(d++); break;
@@ -57,7 +57,7 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
       case TensorIndex::Integer: r.self = r.self.select(d, i.integer); break;
       case TensorIndex::Boolean:
         r.self = r.self.unsqueeze(d);
-        put(r, d++, i.integer ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
+        put(r, d++ - covered, i.integer ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
         break;
       case TensorIndex::SliceKind:
         TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ", i.slice.step());
@@ -73,9 +73,9 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
           r.self = r.self.select(d, t.item().toLong());
           break;
         }
-        put(r, d, t);
+        put(r, d - covered, t);
         d += integer ? 1 : t.dim();
-        if (!integer && t.dim() > 1) r.indices.resize(r.indices.size());
+        if (!integer) covered += t.dim() - 1;
         break;
       }
     }

@@ -151,6 +151,14 @@ TENON_INFER(copy) {
   c.expand(1);
 }
 
+TENON_INFER(clone) {
+  const TensorImpl& t = c.tensor(0);
+  int64_t format = c.integer(1, static_cast<int64_t>(MemoryFormat::Preserve));
+  if (format == static_cast<int64_t>(MemoryFormat::Preserve)) c.set_like(0, t, t.dtype);
+  else c.set(0, t.sizes(), t.dtype);
+  apply_memory_format(c, 0, format);
+}
+
 TENON_INFER(fill) { c.set_like(0, c.tensor(0), c.tensor(0).dtype); }
 
 TENON_INFER(fill_tensor) {

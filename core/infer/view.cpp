@@ -5,6 +5,7 @@
 
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/core/view.h"
 
 namespace tenon::core {
 namespace {
@@ -58,35 +59,6 @@ void resolve_shape(Infer& c, IntArrayRef given, int64_t numel, Shape& s) {
   }
 }
 
-// Strides of the new shape over the old memory: dimensions that lie in one run of memory may be cut and joined.
-bool view_strides(const TensorImpl& t, Shape& s) {
-  if (t.numel == 0) {
-    contiguous_strides(s.n, s.size, s.stride);
-    return true;
-  }
-  int v = s.n - 1;
-  int64_t run = 1;    // elements of the current run of old dimensions
-  int64_t base = t.ndim() ? t.stride(t.ndim() - 1) : 1;
-  int64_t taken = 1;  // of which the new dimensions have covered
-  for (int d = t.ndim() - 1; d >= 0; --d) {
-    run *= t.size(d);
-    bool ends = d == 0 || (t.size(d - 1) != 1 && t.stride(d - 1) != run * base);
-    if (!ends) continue;
-    while (v >= 0 && (taken < run || s.size[v] == 1)) {
-      s.stride[v] = taken * base;
-      taken *= s.size[v--];
-    }
-    if (taken != run) return false;
-    if (d > 0) base = t.stride(d - 1);
-    run = taken = 1;
-  }
-  for (; v >= 0; --v) {
-    if (s.size[v] != 1) return false;
-    s.stride[v] = base * taken;
-  }
-  return true;
-}
-
 int wrapped_index(Infer& c, int64_t given, int64_t size, int dim) {
   if (given < -size || given >= size) {
     fail<IndexError>(c, "index ", given, " is out of bounds for dimension ", dim, " of size ", size);
@@ -96,11 +68,40 @@ int wrapped_index(Infer& c, int64_t given, int64_t size, int dim) {
 
 }  // namespace
 
+bool view_strides(const TensorImpl& t, IntArrayRef shape, int64_t* strides) {
+  if (t.numel == 0) {
+    contiguous_strides(static_cast<int>(shape.size()), shape.data(), strides);
+    return true;
+  }
+  // Old dimensions that lie in one run of memory may be cut and joined.
+  int v = static_cast<int>(shape.size()) - 1;
+  int64_t run = 1;    // elements of the current run of old dimensions
+  int64_t base = t.ndim() ? t.stride(t.ndim() - 1) : 1;
+  int64_t taken = 1;  // of which the new dimensions have covered
+  for (int d = t.ndim() - 1; d >= 0; --d) {
+    run *= t.size(d);
+    bool ends = d == 0 || (t.size(d - 1) != 1 && t.stride(d - 1) != run * base);
+    if (!ends) continue;
+    while (v >= 0 && (taken < run || shape[static_cast<std::size_t>(v)] == 1)) {
+      strides[v] = taken * base;
+      taken *= shape[static_cast<std::size_t>(v--)];
+    }
+    if (taken != run) return false;
+    if (d > 0) base = t.stride(d - 1);
+    run = taken = 1;
+  }
+  for (; v >= 0; --v) {
+    if (shape[static_cast<std::size_t>(v)] != 1) return false;
+    strides[v] = base * taken;
+  }
+  return true;
+}
+
 TENON_INFER(view) {
   const TensorImpl& t = c.tensor(0);
   Shape s;
   resolve_shape(c, c.ints(1), t.numel, s);
-  if (!view_strides(t, s)) {
+  if (!view_strides(t, s.sizes(), s.stride)) {
     fail<ValueError>(c, "view is incompatible with strides ", text(t.strides()), " of sizes ", text(t.sizes()),
                      ": shape ", text(c.ints(1)), " would need a copy; use reshape or contiguous");
   }

@@ -9,6 +9,7 @@
 
 #include "plugin_cpu/elements.h"
 #include "tenon/sdk/loops.h"
+#include "tenon/sdk/ops/clone.h"
 
 namespace tenon::cpu {
 namespace {
@@ -199,6 +200,12 @@ tn_status copy(Call&, Tensor out, Tensor, Tensor src, bool) {
   return TN_OK;
 }
 TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+
+tn_status clone(Call&, Tensor out, Tensor self, std::optional<int64_t>) {
+  copy_elements(out, self);
+  return TN_OK;
+}
+TN_KERNEL(clone, clone, dtypes("all").any_strides());
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -76,6 +76,11 @@ void SavedGeometry::save(const Tensor& t) {
   index_ = impl.index;
 }
 
+void SavedListGeometry::save(TensorList list) {
+  items_.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i]);
+}
+
 int64_t SavedGeometry::numel() const {
   int64_t n = 1;
   for (int64_t s : sizes()) n *= s;

@@ -22,7 +22,7 @@ void emit_nodes(const std::vector<Row>& rows, const std::string& family, const s
 // What a formula of a row needs saved. `how` is one of tensor, geometry, value.
 struct Saved {
   std::string name;
-  enum Kind { Tensor, OutTensor, TensorList, OptTensor, Geometry, Value } kind;
+  enum Kind { Tensor, OutTensor, TensorList, OptTensor, Geometry, StridedGeometry, ListGeometry, Value } kind;
   const Arg* arg = nullptr;  // null for a result
   int result = -1;
 };

@@ -76,7 +76,10 @@ std::string record_function(const Row& r, const NodePlan& plan) {
   }
   for (const Saved& s : plan.saved) {
     if (s.kind == Saved::OutTensor) continue;
-    if (s.kind == Saved::Geometry) { out += "  node->" + s.name + "_geometry.save(" + s.name + ");\n"; continue; }
+    if (s.kind == Saved::Geometry || s.kind == Saved::ListGeometry || s.kind == Saved::StridedGeometry) {
+      out += "  node->" + s.name + (s.kind == Saved::StridedGeometry ? "_strided" : "_geometry") + ".save(" + s.name + ");\n";
+      continue;
+    }
     if (s.kind == Saved::Value) { out += "  node->" + s.name + "_ = " + (s.arg->type.base == "str" && s.arg->type.optional ? "own_str(" + s.name + ")" : s.name) + ";\n"; continue; }
     std::string condition;
     for (std::size_t k = 0; k < r.grads.size(); ++k) {

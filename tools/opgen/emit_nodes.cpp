@@ -32,9 +32,15 @@ std::string member(const Saved& s) {
     case Saved::OutTensor: return "  SavedTensor " + s.name + "_;\n";
     case Saved::TensorList: return "  SavedTensorList " + s.name + "_;\n";
     case Saved::Geometry: return "  SavedGeometry " + s.name + "_geometry;\n";
+    case Saved::StridedGeometry: return "  SavedStridedGeometry " + s.name + "_strided;\n";
+    case Saved::ListGeometry: return "  SavedListGeometry " + s.name + "_geometry;\n";
     case Saved::Value: return "  " + owned_type(s.arg->type) + " " + s.name + "_;\n";
   }
   return "";
+}
+
+bool holds_tensors(const Saved& s) {
+  return s.kind == Saved::Tensor || s.kind == Saved::OutTensor || s.kind == Saved::TensorList || s.kind == Saved::OptTensor;
 }
 
 bool uses(const std::string& formula, const std::string& name) {
@@ -68,7 +74,7 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
   }
   std::string out = "  if (" + need + ") {\n";
   for (const Saved& s : plan.saved) {
-    if (s.kind != Saved::Geometry && s.kind != Saved::Value && uses(f, s.name)) out += unpack(s);
+    if (holds_tensors(s) && uses(f, s.name)) out += unpack(s);
   }
   std::string n = std::to_string(g.targets.size());
   bool named = std::any_of(plan.saved.begin(), plan.saved.end(), [](const Saved& x) { return x.name == "mask"; });
@@ -126,7 +132,7 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
   (void)own_path;
   out += "}\n\nvoid " + name + "::release_saved() {\n";
   for (const Saved& s : plan.saved) {
-    if (s.kind != Saved::Geometry && s.kind != Saved::Value) out += "  " + s.name + "_.release();\n";
+    if (holds_tensors(s)) out += "  " + s.name + "_.release();\n";
   }
   return out + "}\n\n";
 }

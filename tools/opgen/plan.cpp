@@ -39,6 +39,14 @@ std::string rewrite_name(const Row& row, NodePlan& plan, const std::string& name
   }
   for (const Arg& a : row.schema.args) {
     if (a.name != name) continue;
+    if (a.type.tensor() && a.type.list && rest.rfind(".geometry()", 0) == 0) {
+      keep(plan, {name, Saved::ListGeometry, &a});
+      return "this->" + name + "_geometry";
+    }
+    if (a.type.plain_tensor() && (rest.rfind(".strides()", 0) == 0 || rest.rfind(".storage_offset()", 0) == 0)) {
+      keep(plan, {name, Saved::StridedGeometry, &a});
+      return "this->" + name + "_strided";
+    }
     if (a.type.plain_tensor() && !a.type.optional) {
       for (const char* call : kGeometryCalls) {
         if (rest.rfind(call, 0) == 0) {

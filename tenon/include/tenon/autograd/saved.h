@@ -70,6 +70,31 @@ class TENON_API SavedGeometry {
   int8_t index_ = 0;
 };
 
+// The shapes and kinds of a list of tensors.
+class TENON_API SavedListGeometry {
+ public:
+  void save(TensorList list);
+  const std::vector<SavedGeometry>& geometry() const { return items_; }
+
+ private:
+  std::vector<SavedGeometry> items_;
+};
+
+// Where in its storage a tensor lies.
+class TENON_API SavedStridedGeometry {
+ public:
+  void save(const Tensor& t) {
+    strides_ = t.strides().vec();
+    offset_ = t.storage_offset();
+  }
+  IntArrayRef strides() const { return strides_; }
+  int64_t storage_offset() const { return offset_; }
+
+ private:
+  std::vector<int64_t> strides_;
+  int64_t offset_ = 0;
+};
+
 // A list argument, owned; short ones need no heap.
 template <class T>
 class SavedList {
