@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradients.h"
+
+#include <algorithm>
+
+#include "tenon/autograd.h"
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+#include "tenon/tensor.h"
+
+namespace tenon::oracle {
+namespace {
+
+// A float32 gradient is a sum over outputs, whose rounding errors add up; the float64 truth has none of them.
+Tolerance widened(Tolerance tol, ScalarType dtype, const Values& cotangent, const Values& truth) {
+  if (dtype == kDouble) return tol;
+  double terms = static_cast<double>(cotangent.real.size()) /
+                 static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
+  double factor = std::max(1.0, terms);
+  return {tol.rtol * factor, tol.atol * factor};
+}
+
+}  // namespace
+
+void require_gradients(const json& c, const Arguments& args) {
+  for (auto& [name, unused] : c.at("grads").items()) {
+    core::Impl t = args.tensor(name);
+    TENON_CHECK(t, ValueError, "case: a gradient of '", name, "', which is no tensor");
+    Tensor(t).requires_grad_(true);
+  }
+}
+
+std::string judge_gradients(const CaseFile& file, const json& c, const Arguments& args,
+                            const std::vector<Result>& results, Place place) {
+  std::vector<Tensor> outputs, cotangents;
+  Values longest;
+  for (auto& [index, ref] : c.at("cotangents").items()) {
+    const Result& r = results.at(std::stoul(index));
+    if (!r.tensor) return "output " + index + ": no tensor to start backward from";
+    Tensor out(r.tensor);
+    if (!out.requires_grad()) continue;
+    outputs.push_back(out);
+    cotangents.push_back(Tensor(file.tensor_as(ref, r.tensor->dtype, place.slot, place.index)));
+    Values v = file.values(ref);
+    if (v.real.size() > longest.real.size()) longest = std::move(v);
+  }
+  if (!outputs.empty()) autograd::backward(outputs, cotangents);
+  for (auto& [name, ref] : c.at("grads").items()) {
+    Tensor leaf(args.tensor(name));
+    Tensor grad = leaf.grad();
+    if (ref.is_null()) {
+      if (grad.defined()) return "gradient of " + name + ": defined, but none is expected";
+      continue;
+    }
+    if (!grad.defined()) return "gradient of " + name + ": none";
+    if (grad.scalar_type() != leaf.scalar_type()) {
+      return "gradient of " + name + ": dtype " + std::string(dtype_name(grad.scalar_type()));
+    }
+    Values truth = file.values(ref);
+    Tolerance tol = widened(tolerance(c), leaf.scalar_type(), longest, truth);
+    core::Impl host = core::Impl::share(grad.impl());
+    std::string difference = compare_values(values_of(*host), truth, tol);
+    if (!difference.empty()) return "gradient of " + name + ": " + difference;
+  }
+  return {};
+}
+
+core::Impl recorded_copy(const core::Impl& leaf) {
+  Tensor copy = Tensor(leaf).clone();
+  return core::Impl::share(copy.impl());
+}
+
+}  // namespace tenon::oracle

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// tenon_oracle DIR: replays the cases of a folder through the op table and counts what agrees.
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <regex>
+
+#include <CLI/CLI.hpp>
+
+#include "replay.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "workers.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace tenon::oracle;
+
+struct Waiver {
+  std::string pattern, reason;
+};
+
+// Lines of "pattern,reason"; the first line may be that header. A pattern may hold * and ?.
+std::vector<Waiver> read_waivers(const std::string& path) {
+  std::vector<Waiver> out;
+  if (path.empty()) return out;
+  std::ifstream in(path);
+  TENON_CHECK(in, ValueError, "cannot open ", path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#' || line == "pattern,reason") continue;
+    std::size_t comma = line.find(',');
+    TENON_CHECK(comma != std::string::npos, ValueError, path, ": no reason in the line '", line, "'");
+    out.push_back({line.substr(0, comma), line.substr(comma + 1)});
+  }
+  return out;
+}
+
+const Waiver* waived(const std::vector<Waiver>& waivers, const std::string& id) {
+  for (const Waiver& w : waivers) {
+    if (fnmatch(w.pattern.c_str(), id.c_str(), 0) == 0) return &w;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> case_files(const std::string& dir) {
+  std::vector<std::string> out;
+  for (const auto& e : fs::recursive_directory_iterator(dir)) {
+    if (e.path().extension() == ".json") out.push_back(e.path().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Place place_of(const std::string& device) {
+  tenon::Device d(device);
+  int slot = tenon::core::device_slot(d.type());
+  TENON_CHECK(slot >= 0 && tenon::core::ensure_device(slot), ValueError, "device ", device, " is not there");
+  return {slot, std::max<int>(0, d.index())};
+}
+
+std::string one_line(std::string s) {
+  for (char& c : s) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  return s;
+}
+
+struct Options {
+  std::string dir, device = "cpu", filter = ".*", waivers;
+  bool list = false;
+  int processes = 1, seconds = 60, shard = 0, shards = 1;
+};
+
+// Replays one file from an item on, sending a line a case: the verdict, the id, the reason.
+void run_file(const std::string& path, int first, const Options& o, const std::vector<Waiver>& waivers,
+              const std::regex& filter, const Send& send) {
+  std::string failure;
+  try {
+    CaseFile file(path);
+    if (!file.cases().is_array()) return;
+    Place place = place_of(o.device);
+    for (int i = first; i < static_cast<int>(file.cases().size()); ++i) {
+      const json& c = file.cases()[static_cast<std::size_t>(i)];
+      std::string id = c.is_object() && c.contains("id") ? c.at("id").get<std::string>() : "?";
+      if (!std::regex_search(id, filter)) continue;
+      send({"start", std::to_string(i) + " " + id});
+      const Waiver* w = waived(waivers, id);
+      Outcome out = w ? Outcome{Verdict::Skipped, "waived: " + w->reason} : replay(file, c, place);
+      const char* kind = out.verdict == Verdict::Passed ? "passed" : out.verdict == Verdict::Failed ? "FAILED" : "skipped";
+      send({kind, id + "\t" + one_line(out.reason)});
+    }
+  } catch (const std::exception& e) {
+    failure = e.what();
+  }
+  if (!failure.empty()) send({"FAILED", fs::path(path).filename().string() + "\t" + one_line(failure)});
+}
+
+class Report {
+ public:
+  explicit Report(bool list) : list_(list) {}
+  void add(const std::string& kind, const std::string& id, const std::string& reason) {
+    ++counts_[kind];
+    bool waived = reason.rfind("waived", 0) == 0;
+    if (kind == "FAILED" || waived || (list_ && kind == "skipped")) {
+      std::printf("%s %s: %s\n", kind.c_str(), id.c_str(), reason.c_str());
+      std::fflush(stdout);
+    }
+  }
+  int failed() const { return get("FAILED"); }
+  void finish() const { std::printf("%d passed, %d failed, %d skipped\n", get("passed"), failed(), get("skipped")); }
+
+ private:
+  int get(const char* kind) const {
+    auto it = counts_.find(kind);
+    return it == counts_.end() ? 0 : it->second;
+  }
+  bool list_;
+  std::map<std::string, int> counts_;
+};
+
+int run(const Options& o) {
+  std::vector<std::string> files = case_files(o.dir);
+  std::vector<std::string> mine;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (static_cast<int>(i) % o.shards == o.shard) mine.push_back(files[i]);
+  }
+  std::vector<Waiver> waivers = read_waivers(o.waivers);
+  std::regex filter(o.filter);
+  Report report(o.list);
+  Work work;
+  work.files = static_cast<int>(mine.size());
+  work.run = [&](int f, int first, const Send& send) {
+    run_file(mine[static_cast<std::size_t>(f)], first, o, waivers, filter, send);
+  };
+  work.receive = [&](const Line& l) {
+    std::size_t tab = l.text.find('\t');
+    report.add(l.kind, l.text.substr(0, tab), tab == std::string::npos ? "" : l.text.substr(tab + 1));
+  };
+  work.died = [&](const std::string& id, int signal) {
+    report.add("FAILED", id, "the process died of signal " + std::to_string(signal));
+  };
+  run_all(work, o.processes, o.seconds);
+  report.finish();
+  return report.failed() ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  CLI::App app{"Replays the cases of a folder through the op table: values, gradients, errors, in-place and out forms."};
+  app.add_option("dir", o.dir, "folder with NAME.json and NAME.safetensors; subfolders too")->required();
+  app.add_option("--device", o.device, "where the tensors lie");
+  app.add_flag("--list", o.list, "say which cases are skipped, and why");
+  app.add_option("--filter", o.filter, "only ids in which this regular expression is found");
+  app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip");
+  app.add_option("-j", o.processes, "processes; 0 runs in this one");
+  app.add_option("--seconds", o.seconds, "time for one case");
+  app.add_option("--shard", o.shard, "of --shards parts of the files, run this one");
+  app.add_option("--shards", o.shards, "");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(o);
+  } catch (const std::exception& e) {
+    std::cerr << "tenon_oracle: " << e.what() << "\n";
+    return 2;
+  }
+}

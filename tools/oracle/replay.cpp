@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "replay.h"
+
+#include <algorithm>
+
+#include "gradients.h"
+#include "results.h"
+#include "tenon/core/error.h"
+#include "tenon/tensor.h"
+
+namespace tenon::oracle {
+namespace {
+
+// "aten::softmax.int(Tensor ..." names the row "softmax.int".
+std::string row_name(const std::string& schema) {
+  std::string name = schema.substr(0, schema.find('('));
+  std::size_t space = name.find("::");
+  return space == std::string::npos ? name : name.substr(space + 2);
+}
+
+class Case {
+ public:
+  Case(const core::Op& op, const CaseFile& file, const json& c, Place place)
+      : op_(op), file_(file), c_(c), place_(place) {}
+
+  // Each returns what is wrong, or an empty string.
+  std::string error();
+  std::string functional();
+  std::string inplace();
+  std::string inplace_gradient();
+  std::string out(bool empty);
+
+  bool has_gradients() const { return c_.contains("grads"); }
+
+ private:
+  std::vector<Result> call(const Arguments& args, core::BoxedFn f) {
+    std::vector<core::OwnedValue> values(op_.n_results);
+    f(args.values(), values.data());
+    return flatten(values.data(), op_.n_results);
+  }
+  std::string unchanged(const Arguments& args) {
+    std::string name = args.changed();
+    return name.empty() ? "" : "argument '" + name + "' was changed";
+  }
+  bool result_fits_first_argument(const Arguments& args) const;
+
+  const core::Op& op_;
+  const CaseFile& file_;
+  const json& c_;
+  Place place_;
+};
+
+std::string Case::error() {
+  std::string expected = c_.at("raises").is_array() ? c_.at("raises").at(0).get<std::string>()
+                                                    : c_.at("raises").get<std::string>();
+  Arguments args(op_, file_, c_.at("args"), place_);
+  std::string got;
+  try {
+    call(args, op_.row_call);
+    return "no error, expected " + expected;
+  } catch (const IndexError&) {
+  } catch (const Error& e) {
+    if (expected == "IndexError") return core::join("another class than IndexError: ", e.what());
+  }
+  return unchanged(args);
+}
+
+std::string Case::functional() {
+  Arguments args(op_, file_, c_.at("args"), place_);
+  if (has_gradients()) require_gradients(c_, args);
+  std::vector<Result> results = call(args, op_.row_call);
+  Judgement j = judge(op_, file_, c_, args, results);
+  if (!j.difference.empty()) return j.difference;
+  std::string wrong = unchanged(args);
+  if (wrong.empty() && has_gradients() && !j.other_choice) {
+    wrong = judge_gradients(file_, c_, args, results, place_);
+    if (wrong.empty()) wrong = unchanged(args);
+  }
+  return wrong;
+}
+
+bool Case::result_fits_first_argument(const Arguments& args) const {
+  const json& outputs = c_.at("outputs");
+  if (outputs.size() != 1 || !CaseFile::is_ref(outputs[0]) || args.tensors().empty()) return false;
+  if (args.count() == 0 || args.values()[0].tag != TN_TAG_TENSOR) return false;
+  core::TensorImpl& self = *args.tensors().front();
+  if (self.view.flags & TN_TENSOR_OVERLAPPING) return false;
+  return dtype_name(self.dtype) == c_.at("out_dtypes").at(0).get<std::string>() &&
+         file_.values(outputs[0]).sizes == self.sizes().vec();
+}
+
+std::string Case::inplace() {
+  Arguments args(op_, file_, c_.at("args"), place_);
+  if (!result_fits_first_argument(args)) return {};
+  core::Impl self = args.tensors().front();
+  args.replace(0, core::Impl(self));
+  std::vector<Result> results = call(args, op_.row_call_inplace);
+  if (results.empty() || results[0].tensor != self) return "does not return its first argument";
+  Arguments fresh(op_, file_, c_.at("args"), place_);
+  std::string wrong = judge(op_, file_, c_, fresh, {results[0]}).difference;
+  if (!wrong.empty()) return wrong;
+  wrong = args.changed();
+  return wrong.empty() || wrong == op_.args[0].name ? "" : "argument '" + wrong + "' was changed";
+}
+
+// The gradient through a copy of the first argument that the in-place form overwrites.
+std::string Case::inplace_gradient() {
+  Arguments args(op_, file_, c_.at("args"), place_);
+  if (!result_fits_first_argument(args)) return {};
+  require_gradients(c_, args);
+  args.replace(0, recorded_copy(args.tensors().front()));
+  std::vector<Result> results = call(args, op_.row_call_inplace);
+  return judge_gradients(file_, c_, args, results, place_);
+}
+
+// `empty`: into tensors without elements, which are resized; else into tensors of the final shape whose last two
+// dimensions lie transposed in memory.
+std::string Case::out(bool empty) {
+  const json& outputs = c_.at("outputs");
+  std::vector<core::Impl> outs;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!CaseFile::is_ref(outputs[i])) return {};
+    std::vector<int64_t> sizes = empty ? std::vector<int64_t>{0} : file_.values(outputs[i]).sizes;
+    std::vector<int64_t> turned = sizes, strides(sizes.size());
+    std::size_t n = sizes.size();
+    if (n > 1) std::swap(turned[n - 1], turned[n - 2]);
+    core::contiguous_strides(static_cast<int>(n), turned.data(), strides.data());
+    if (n > 1) std::swap(strides[n - 1], strides[n - 2]);
+    outs.push_back(core::new_tensor("oracle", core::dtype_from_name(c_.at("out_dtypes").at(i).get<std::string>()),
+                                    place_.slot, place_.index, static_cast<int>(n), sizes.data(), strides.data()));
+  }
+  Arguments args(op_, file_, c_.at("args"), place_);
+  (*op_.row_call_out)(args.values(), outs.data());
+  std::vector<Result> results;
+  for (core::Impl& t : outs) results.push_back({t, {}});
+  std::string wrong = judge(op_, file_, c_, args, results).difference;
+  return wrong.empty() ? unchanged(args) : wrong;
+}
+
+// Runs one form; an exception is a failure that names it.
+template <class F>
+std::string guarded(const char* form, F f) {
+  std::string wrong;
+  try {
+    wrong = f();
+  } catch (const std::exception& e) {
+    wrong = core::join("threw: ", e.what());
+  }
+  return wrong.empty() || !*form ? wrong : core::join(form, ": ", wrong);
+}
+
+std::string all_forms(const core::Op& op, const CaseFile& file, const json& c, Place place) {
+  Case one(op, file, c, place);
+  if (c.contains("raises")) return guarded("", [&] { return one.error(); });
+  std::string wrong = guarded("", [&] { return one.functional(); });
+  if (wrong.empty() && op.row_call_inplace) {
+    wrong = guarded("in-place", [&] { return one.inplace(); });
+    if (wrong.empty() && one.has_gradients()) wrong = guarded("in-place", [&] { return one.inplace_gradient(); });
+  }
+  if (wrong.empty() && op.row_call_out && !c.at("list").get<bool>()) {
+    wrong = guarded("out", [&] { return one.out(false); });
+    if (wrong.empty()) wrong = guarded("out, resized", [&] { return one.out(true); });
+  }
+  return wrong;
+}
+
+}  // namespace
+
+Outcome replay(const CaseFile& file, const json& c, Place place) {
+  if (!c.contains("schema") || !c.contains("args")) {
+    return {Verdict::Skipped, "the format is not read yet: no schema"};
+  }
+  std::string name = row_name(c.at("schema").get<std::string>());
+  core::Op* op = core::find_op(name);
+  if (!op || !op->row_call) return {Verdict::Skipped, "no row named " + name};
+  std::string wrong = guarded("", [&] { return all_forms(*op, file, c, place); });
+  return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
+}
+
+}  // namespace tenon::oracle

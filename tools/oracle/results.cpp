@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "results.h"
+
+#include "tenon/core/error.h"
+
+namespace tenon::oracle {
+namespace {
+
+std::string judge_plain(const Result& r, const json& truth, Tolerance tol) {
+  if (r.tensor) return "a tensor instead of the value " + truth.dump();
+  if (truth.is_boolean()) {
+    if (r.plain.tag != TN_TAG_BOOL) return "not a bool";
+    return (r.plain.u.i64 != 0) == truth.get<bool>() ? "" : "not " + truth.dump();
+  }
+  if (r.plain.tag != TN_TAG_I64 && r.plain.tag != TN_TAG_F64) return "not a number";
+  double ours = r.plain.tag == TN_TAG_I64 ? static_cast<double>(r.plain.u.i64) : r.plain.u.f64;
+  Values mine{kDouble, {}, {ours}, {}}, theirs{kDouble, {}, {number(truth)}, {}};
+  return compare_values(mine, theirs, tol);
+}
+
+std::string judge_tensor(const Result& r, const Values& truth, const std::string& dtype, Tolerance tol) {
+  if (!r.tensor) return "no tensor";
+  std::string mine(dtype_name(r.tensor->dtype));
+  if (mine != dtype) return "dtype " + mine + " instead of " + dtype;
+  return compare_values(values_of(*r.tensor), truth, tol);
+}
+
+}  // namespace
+
+Tolerance tolerance(const json& c) {
+  auto tol = c.find("tol");
+  if (tol == c.end()) return {};
+  return {tol->at("rtol").get<double>(), tol->at("atol").get<double>()};
+}
+
+std::vector<Result> flatten(const core::OwnedValue* values, int n) {
+  std::vector<Result> out;
+  for (int i = 0; i < n; ++i) {
+    if (values[i].tag == TN_TAG_TENSOR_LIST) {
+      for (const core::Impl& t : values[i].tensors) out.push_back({t, {}});
+    } else if (values[i].tag == TN_TAG_TENSOR) {
+      out.push_back({values[i].tensor, {}});
+    } else {
+      tn_value v = values[i].plain;
+      v.tag = values[i].tag;
+      out.push_back({{}, v});
+    }
+  }
+  return out;
+}
+
+Judgement judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
+                const std::vector<Result>& results) {
+  const json& outputs = c.at("outputs");
+  if (results.size() != outputs.size()) {
+    return {core::join(results.size(), " results instead of ", outputs.size()), false};
+  }
+  EqualValueRule rule(op, args);
+  Tolerance tol = tolerance(c);
+  Judgement j;
+  for (std::size_t i = 0; i < outputs.size() && j.difference.empty(); ++i) {
+    const json& truth = outputs[i];
+    if (truth.is_null()) {
+      if (results[i].tensor) j.difference = "a tensor instead of none";
+    } else if (!CaseFile::is_ref(truth)) {
+      j.difference = judge_plain(results[i], truth, tol);
+    } else {
+      Values expected = file.values(truth);
+      j.difference = judge_tensor(results[i], expected, c.at("out_dtypes").at(i).get<std::string>(), tol);
+      if (rule.covers(static_cast<int>(i)) && !j.difference.empty() && results[i].tensor &&
+          results[i].tensor->dtype == kInt64) {
+        j.difference = rule.compare(values_of(*results[i].tensor), expected);
+        j.other_choice = true;
+      }
+    }
+    if (!j.difference.empty()) j.difference = core::join("output ", i, ": ", j.difference);
+  }
+  return j;
+}
+
+}  // namespace tenon::oracle

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What a row call returned, flattened, and its comparison with what a case expects.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare.h"
+
+namespace tenon::oracle {
+
+struct Result {
+  core::Impl tensor;  // null for a plain value or none
+  tn_value plain{};   // tag NONE beside a tensor
+};
+
+// The elements of lists become results of their own.
+std::vector<Result> flatten(const core::OwnedValue* values, int n);
+
+struct Judgement {
+  std::string difference;  // empty: as expected
+  bool other_choice = false;  // an index differs where it may; gradients then differ too
+};
+
+// Against the outputs of the case.
+Judgement judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
+                const std::vector<Result>& results);
+
+Tolerance tolerance(const json& c);
+
+}  // namespace tenon::oracle
