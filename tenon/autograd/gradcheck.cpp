@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/gradcheck.h"
+
+#include <cmath>
+
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+
+namespace tenon::autograd {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using Doubles = std::vector<double>;
+
+Doubles host_values(const Tensor& t) {
+  Tensor h = t.detach().to(kCPU).to(kDouble).contiguous();
+  const double* p = h.data_ptr<double>();
+  return Doubles(p, p + h.numel());
+}
+
+Tensor from_values(const Doubles& v, const Tensor& like) {
+  Tensor t = empty(like.sizes(), TensorOptions().dtype(kDouble));
+  std::copy(v.begin(), v.end(), t.data_ptr<double>());
+  return t.to(like.device()).to(like.scalar_type());
+}
+
+void check_inputs(const Tensors& inputs) {
+  bool any = false;
+  for (const Tensor& t : inputs) {
+    if (!t.defined() || !t.requires_grad()) continue;
+    any = true;
+    TENON_CHECK(t.scalar_type() == kDouble, TypeError, "gradcheck: an input that requires a gradient is ",
+                toString(t.scalar_type()), ", expected Double");
+  }
+  TENON_CHECK(any, ValueError, "gradcheck: no input requires a gradient");
+}
+
+bool counts(const Tensor& output) { return output.defined() && isFloatingType(output.scalar_type()); }
+
+// [output][element of the output] for one element of one input.
+std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& inputs, std::size_t input, int64_t element,
+                                    double eps) {
+  NoGradGuard no_grad;
+  auto moved = [&](double step) {
+    Tensors args;
+    for (const Tensor& t : inputs) args.push_back(t.defined() ? t.detach() : t);
+    Doubles v = host_values(inputs[input]);
+    v[static_cast<std::size_t>(element)] += step;
+    args[input] = from_values(v, inputs[input]);
+    return f(args);
+  };
+  Tensors up = moved(eps), down = moved(-eps);
+  std::vector<Doubles> out(up.size());
+  for (std::size_t o = 0; o < up.size(); ++o) {
+    if (!counts(up[o])) continue;
+    Doubles a = host_values(up[o]), b = host_values(down[o]);
+    for (std::size_t k = 0; k < a.size(); ++k) out[o].push_back((a[k] - b[k]) / (2 * eps));
+  }
+  return out;
+}
+
+// [input][element of the input] for one element of one output.
+std::vector<Doubles> analytic_row(const Tensor& output, int64_t element, const Tensors& wanted) {
+  Doubles one(static_cast<std::size_t>(output.numel()), 0.0);
+  one[static_cast<std::size_t>(element)] = 1;
+  Tensors grads = grad({output}, wanted, {from_values(one, output)}, /*retain_graph=*/true, /*create_graph=*/false,
+                       /*allow_unused=*/true);
+  std::vector<Doubles> out;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    out.push_back(grads[i].defined() ? host_values(grads[i])
+                                     : Doubles(static_cast<std::size_t>(wanted[i].numel()), 0.0));
+  }
+  return out;
+}
+
+bool close(double analytic, double numeric, const GradcheckOptions& o) {
+  if (std::isnan(numeric) || std::isnan(analytic)) return std::isnan(numeric) == std::isnan(analytic);
+  return std::fabs(analytic - numeric) <= o.atol + o.rtol * std::fabs(numeric);
+}
+
+struct Difference {
+  std::size_t output, input;
+  int64_t row, column;
+  double numeric, analytic;
+};
+
+bool report(const char* what, const Difference& d, const GradcheckOptions& o) {
+  if (!o.raise) return false;
+  throw Error(core::join(what, ": the gradient of output ", d.output, ", element ", d.row, ", by input ", d.input,
+                         ", element ", d.column, " is ", d.analytic, ", the difference quotient is ", d.numeric));
+}
+
+bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs, const GradcheckOptions& options) {
+  check_inputs(inputs);
+  Tensors wanted;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined() || !inputs[i].requires_grad()) continue;
+    wanted.push_back(inputs[i]);
+    positions.push_back(i);
+  }
+  Tensors outputs = f(inputs);
+  std::vector<std::vector<std::vector<Doubles>>> rows(outputs.size());  // [output][row][input]
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (!counts(outputs[o]) || !outputs[o].requires_grad()) continue;
+    for (int64_t k = 0; k < outputs[o].numel(); ++k) rows[o].push_back(analytic_row(outputs[o], k, wanted));
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (int64_t j = 0; j < wanted[i].numel(); ++j) {
+      std::vector<Doubles> column = numeric_column(f, inputs, positions[i], j, options.eps);
+      for (std::size_t o = 0; o < column.size(); ++o) {
+        for (std::size_t k = 0; k < column[o].size(); ++k) {
+          double analytic = rows[o].empty() ? 0 : rows[o][k][i][static_cast<std::size_t>(j)];
+          if (close(analytic, column[o][k], options)) continue;
+          return report(what, {o, positions[i], static_cast<int64_t>(k), j, column[o][k], analytic}, options);
+        }
+      }
+    }
+  }
+  return true;
+}
+
+// Values in (-1, 1) that no formula produces by accident.
+Tensor fixed_sequence(const Tensor& like, uint32_t& state) {
+  Doubles v(static_cast<std::size_t>(like.numel()));
+  for (double& x : v) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<double>(state >> 8) / (1 << 23) - 1;
+  }
+  return from_values(v, like);
+}
+
+// The gradients of f by the inputs that `needs` names, as a function of those inputs and, behind them, of the
+// gradients of f's outputs. Called with leaves by the differences and with tracked tensors by the formula.
+Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const std::vector<bool>& needs) {
+  AutoGradMode on(true);
+  Tensors given, wanted, results;
+  Tensors seeds(args.begin() + static_cast<std::ptrdiff_t>(needs.size()), args.end());
+  bool tracked = false;
+  for (const Tensor& t : args) tracked = tracked || (t.defined() && t.requires_grad());
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    given.push_back(needs[i] && !tracked ? args[i].detach().requires_grad_(true) : args[i]);
+    if (needs[i]) wanted.push_back(given.back());
+  }
+  for (const Tensor& t : f(given)) {
+    if (counts(t) && t.requires_grad()) results.push_back(t);
+  }
+  Tensors grads = grad(results, wanted, seeds, /*retain_graph=*/true, /*create_graph=*/tracked, /*allow_unused=*/true);
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (!grads[i].defined()) grads[i] = zeros_like(wanted[i]);
+  }
+  return grads;
+}
+
+}  // namespace
+
+bool gradcheck(const GradcheckFunction& f, const Tensors& inputs, const GradcheckOptions& options) {
+  return check("gradcheck", f, inputs, options);
+}
+
+bool gradgradcheck(const GradcheckFunction& f, const Tensors& inputs, const Tensors& grad_outputs,
+                   const GradcheckOptions& options) {
+  check_inputs(inputs);
+  Tensors outputs;
+  for (const Tensor& t : f(inputs)) {
+    if (counts(t) && t.requires_grad()) outputs.push_back(t);
+  }
+  Tensors all = inputs;
+  uint32_t state = 12345;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    Tensor g = grad_outputs.empty() ? fixed_sequence(outputs[o], state) : grad_outputs.at(o).detach().clone();
+    all.push_back(g.requires_grad_(true));
+  }
+  std::vector<bool> needs;
+  for (const Tensor& t : inputs) needs.push_back(t.defined() && t.requires_grad());
+  GradcheckFunction first = [&](const Tensors& args) { return first_gradient(f, args, needs); };
+  return check("gradgradcheck", first, all, options);
+}
+
+}  // namespace tenon::autograd

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Compares gradients with central differences. For float64: with a shorter type the differences are noise.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tenon/autograd.h"
+#include "tenon/tensor.h"
+
+namespace tenon::autograd {
+
+struct GradcheckOptions {
+  double eps = 1e-6;   // step of the differences
+  double atol = 1e-5;  // |analytic - numeric| <= atol + rtol * |numeric|
+  double rtol = 1e-3;
+  bool raise = true;   // throw Error that names output, input and element; else return false
+};
+
+using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+// Checks the Jacobian of every floating output with respect to every input that requires a gradient. `f` must be
+// deterministic, must not write to its inputs, and must take row-major copies of them. ValueError if no input requires
+// a gradient, TypeError if one that does is not float64.
+TENON_API bool gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
+                         const GradcheckOptions& options = {});
+
+// Checks the gradient of the gradient. `grad_outputs` are drawn from a fixed sequence where they are left out.
+TENON_API bool gradgradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
+                             const std::vector<Tensor>& grad_outputs = {}, const GradcheckOptions& options = {});
+
+}  // namespace tenon::autograd
