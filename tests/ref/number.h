@@ -78,6 +78,16 @@ inline char* address(const Tensor& t, const Index& at) {
 inline Real get(const Tensor& t, const Index& at) { return load(t.dtype(), address(t, at)); }
 inline void put(const Tensor& t, const Index& at, Real v) { store(t.dtype(), address(t, at), v); }
 
+// Reads with broadcasting: trailing dimensions are matched, a size of 1 repeats.
+inline Real get_broadcast(const Tensor& t, const Index& at) {
+  Index own(static_cast<std::size_t>(t.ndim()));
+  for (int d = 0; d < t.ndim(); ++d) {
+    const std::size_t from = at.size() - own.size() + static_cast<std::size_t>(d);
+    own[static_cast<std::size_t>(d)] = t.size(d) == 1 ? 0 : at[from];
+  }
+  return get(t, own);
+}
+
 // f(index) for every element, in row-major order.
 template <class F>
 void each(Ints sizes, F&& f) {

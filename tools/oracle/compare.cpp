@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <set>
 #include <string_view>
 
@@ -75,17 +77,17 @@ std::string compare_values(const Values& ours, const Values& truth, Tolerance to
   return {};
 }
 
-EqualValueRule::EqualValueRule(const core::Op& op, const Arguments& args) {
+EqualValueRule::EqualValueRule(const core::Op& op, const tn_value* in) {
   const Choice* c = find_choice(op.name);
   if (!c) return;
   int stable = argument(op, "stable");
-  if (stable >= 0 && args.values()[stable].tag == TN_TAG_BOOL && args.values()[stable].u.i64) return;
-  if (args.tensors().empty()) return;
-  core::TensorImpl& input = *args.tensors().front();
+  if (stable >= 0 && in[stable].tag == TN_TAG_BOOL && in[stable].u.i64) return;
+  if (in[0].tag != TN_TAG_TENSOR) return;
+  core::TensorImpl& input = *core::TensorImpl::from_view(in[0].u.tensor);
   int first = input.ndim() - c->spatial, last = input.ndim();
   if (c->spatial == 0 && input.ndim() > 0) {
     int dim = argument(op, "dim");
-    int64_t d = dim >= 0 ? args.values()[dim].u.i64 : -1;
+    int64_t d = dim >= 0 ? in[dim].u.i64 : -1;
     first = static_cast<int>(d < 0 ? d + input.ndim() : d);
     last = first + 1;
   }

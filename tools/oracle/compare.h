@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "arguments.h"
+#include "case_reader.h"
+#include "tenon/core/op.h"
 
 namespace tenon::oracle {
 
@@ -22,7 +23,7 @@ std::string compare_values(const Values& ours, const Values& truth, Tolerance to
 class EqualValueRule {
  public:
   // Inactive when the op has no such output, or promises a stable order.
-  EqualValueRule(const core::Op& op, const Arguments& args);
+  EqualValueRule(const core::Op& op, const tn_value* in);
   bool covers(int output) const { return output == output_; }
   std::string compare(const Values& ours, const Values& truth) const;
 

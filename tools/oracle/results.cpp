@@ -56,7 +56,7 @@ Judgement judge(const core::Op& op, const CaseFile& file, const json& c, const A
   if (results.size() != outputs.size()) {
     return {core::join(results.size(), " results instead of ", outputs.size()), false};
   }
-  EqualValueRule rule(op, args);
+  EqualValueRule rule(op, args.values());
   Tolerance tol = tolerance(c);
   Judgement j;
   for (std::size_t i = 0; i < outputs.size() && j.difference.empty(); ++i) {

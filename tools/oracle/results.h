@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "compare.h"
 
 namespace tenon::oracle {
