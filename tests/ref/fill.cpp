@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factories, fills and copies.
 #include "number.h"
-#include "tenon/sdk/ops/arange_start_step.h"
+#include "tenon/sdk/ops/arange.h"
 #include "tenon/sdk/ops/copy.h"
-#include "tenon/sdk/ops/eye_m.h"
-#include "tenon/sdk/ops/fill_Scalar.h"
-#include "tenon/sdk/ops/fill_Tensor.h"
+#include "tenon/sdk/ops/eye.h"
+#include "tenon/sdk/ops/fill.h"
 #include "tenon/sdk/ops/flip.h"
 #include "tenon/sdk/ops/linspace.h"
 #include "tenon/sdk/ops/logspace.h"

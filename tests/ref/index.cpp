@@ -8,13 +8,11 @@
 #include "tenon/sdk/ops/gather.h"
 #include "tenon/sdk/ops/index_add.h"
 #include "tenon/sdk/ops/index_copy.h"
-#include "tenon/sdk/ops/index_fill_int_Scalar.h"
+#include "tenon/sdk/ops/index_fill.h"
 #include "tenon/sdk/ops/index_select.h"
-#include "tenon/sdk/ops/masked_fill_Scalar.h"
-#include "tenon/sdk/ops/masked_fill_Tensor.h"
+#include "tenon/sdk/ops/masked_fill.h"
 #include "tenon/sdk/ops/scatter_add.h"
-#include "tenon/sdk/ops/scatter_src.h"
-#include "tenon/sdk/ops/scatter_value.h"
+#include "tenon/sdk/ops/scatter.h"
 
 namespace {
 
