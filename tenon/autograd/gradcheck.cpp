@@ -14,7 +14,7 @@ using Tensors = std::vector<Tensor>;
 using Doubles = std::vector<double>;
 
 Doubles host_values(const Tensor& t) {
-  Tensor h = t.detach().to(kCPU).to(kDouble).contiguous();
+  Tensor h = t.detach().cpu().to(kDouble).contiguous();
   const double* p = h.data_ptr<double>();
   return Doubles(p, p + h.numel());
 }

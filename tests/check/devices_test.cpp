@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The two devices that tests bring along: what they keep, and what they must never be asked.
+#include <gtest/gtest.h>
+
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+
+namespace {
+
+using namespace tenon;
+
+TEST(RefDevice, KeepsWhatIsCopiedToIt) {
+  Tensor x = tensor({{1., 2., 3.}, {4., 5., 6.}}, TensorOptions().dtype(kFloat64));
+  Tensor there = x.to(Device("ref"));
+  EXPECT_EQ(there.device().str().substr(0, 3), "ref");
+  EXPECT_THROW(there.data_ptr<double>(), Error);
+  EXPECT_TRUE(equal(there.cpu(), x));
+  EXPECT_TRUE(equal(there.t().cpu(), x.t()));
+}
+
+TEST(RefDevice, ServesItsOwnRowsNatively) {
+  Tensor x = tensor({{1., 2.}, {3., 4.}}, TensorOptions().dtype(kFloat64)).to(Device("ref"));
+  core::reset_fallback_counts();
+  Tensor y = x.mm(x);
+  EXPECT_TRUE(core::fallback_counts().empty()) << core::fallback_summary();
+  EXPECT_TRUE(equal(y.cpu(), tensor({{7., 10.}, {15., 22.}}, TensorOptions().dtype(kFloat64))));
+}
+
+TEST(NullDevice, IsNeverAskedForAWrongRange) {
+  Tensor x = empty({5, 7}, TensorOptions().device(Device("null")));
+  EXPECT_THROW(x.data_ptr<float>(), Error);
+  Tensor part = x.slice(0, 1, 4).slice(1, 2, 6);
+  Tensor back = part.cpu();
+  EXPECT_EQ(back.sizes(), IntArrayRef({3, 4}));
+  EXPECT_EQ(back.sum().item<double>(), 0);
+}
+
+}  // namespace
