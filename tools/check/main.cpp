@@ -53,10 +53,11 @@ struct Item {
 // float32 and float64 in every layout, the others row-major and in one more, another one each.
 std::vector<Item> items_of(const core::Op& op, const std::vector<Spec>& specs, std::size_t cases, bool gradients) {
   std::vector<Item> out;
+  core::DtypeMask mask = core::parse_dtype_mask(op.dtypes);
   for (std::size_t s = 0; s < specs.size(); ++s) {
     std::size_t turn = s;
     for (ScalarType t : kDtypes) {
-      bool fits = op.dtype_mask.has(t) && (isFloatingType(specs[s].main) || !isFloatingType(t));
+      bool fits = mask.has(t) && (isFloatingType(specs[s].main) || !isFloatingType(t));
       if (specs[s].main == tenon::kBool) fits = t == tenon::kBool;
       if (!fits) continue;
       bool all = s < cases && (t == tenon::kDouble || t == tenon::kFloat || t == specs[s].main);

@@ -112,7 +112,7 @@ std::string functional(const Row& r, const NodePlan& plan) {
   boxing(s, locals, values);
   std::size_t n = s.results.size();
   std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n";
-  out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope row(id);\n" + locals;
+  out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n" + locals;
   out += "  const tn_value in[] = {" + values + "};\n";
   bool grad = !r.grads.empty();
   if (grad) {
@@ -135,7 +135,7 @@ std::string functional(const Row& r, const NodePlan& plan) {
 
 std::string inplace_form(const Row& r, const NodePlan& plan) {
   const Schema& s = r.schema;
-  std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope row(id);\n";
+  std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
     return out + "  write_inplace(id, self, composite::" + r.ident() + "(" + forward_args(s) + "));\n}\n";
   }
@@ -165,7 +165,7 @@ std::string out_form(const Row& r, const NodePlan&) {
     if (n > 1) { result += (i ? ", " : "") + std::string("Tensor&"); back += (i ? ", " : "") + name; }
   }
   if (n > 1) { result += ">"; back += "}"; }
-  std::string out = result + " " + s.name + "_out(" + outs + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope row(id);\n";
+  std::string out = result + " " + s.name + "_out(" + outs + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   std::string refuse;
   for (const Arg& a : s.args) {
     if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
@@ -245,7 +245,7 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
     const Schema& s = r.schema;
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
-      out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n  RowScope row(op_id::" + r.ident() + ");\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n}\n";
+      out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n  RowScope scope_of_row(op_id::" + r.ident() + ");\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n}\n";
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }

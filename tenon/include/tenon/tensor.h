@@ -162,6 +162,13 @@ class TENON_API Tensor {
   Tensor pin_memory() const;
   Tensor toType(ScalarType t) const;
   Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
+  // Spelled out, because both convert to TensorOptions as well as to Device.
+  Tensor to(DeviceType type, bool non_blocking = false, bool copy = false) const {
+    return to(Device(type), non_blocking, copy);
+  }
+  Tensor to(const char* device, bool non_blocking = false, bool copy = false) const {
+    return to(Device(device), non_blocking, copy);
+  }
   const Tensor& resize_(IntArrayRef size, std::optional<MemoryFormat> f = std::nullopt) const;
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
 
