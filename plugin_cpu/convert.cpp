@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/convert.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/convert.cpp"
+#include "plugin_cpu/targets.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class H>
+void Widen(const H* from, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+template <class H>
+void Narrow(const float* from, H* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = H(from[i]);
+}
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3  // F16C
+template <>
+void Widen(const sdk::Half* from, float* to, int64_t n) {
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
+  const auto* p = reinterpret_cast<const hwy::float16_t*>(from);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, p + i)), df, to + i);
+  for (; i < n; ++i) to[i] = from[i];
+}
+template <>
+void Narrow(const float* from, sdk::Half* to, int64_t n) {
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
+  auto* p = reinterpret_cast<hwy::float16_t*>(to);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::DemoteTo(dh, hn::LoadU(df, from + i)), dh, p + i);
+  for (; i < n; ++i) to[i] = sdk::Half(from[i]);
+}
+#endif
+
+void HalfToFloat(const sdk::Half* from, float* to, int64_t n) { Widen(from, to, n); }
+void BFloatToFloat(const sdk::BFloat16* from, float* to, int64_t n) { Widen(from, to, n); }
+void FloatToHalf(const float* from, sdk::Half* to, int64_t n) { Narrow(from, to, n); }
+void FloatToBFloat(const float* from, sdk::BFloat16* to, int64_t n) { Narrow(from, to, n); }
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenon::cpu {
+
+HWY_EXPORT(HalfToFloat);
+HWY_EXPORT(BFloatToFloat);
+HWY_EXPORT(FloatToHalf);
+HWY_EXPORT(FloatToBFloat);
+
+void to_float(const sdk::Half* from, float* to, int64_t n) { HWY_DYNAMIC_DISPATCH(HalfToFloat)(from, to, n); }
+void to_float(const sdk::BFloat16* from, float* to, int64_t n) { HWY_DYNAMIC_DISPATCH(BFloatToFloat)(from, to, n); }
+void from_float(const float* from, sdk::Half* to, int64_t n) { HWY_DYNAMIC_DISPATCH(FloatToHalf)(from, to, n); }
+void from_float(const float* from, sdk::BFloat16* to, int64_t n) { HWY_DYNAMIC_DISPATCH(FloatToBFloat)(from, to, n); }
+
+}  // namespace tenon::cpu
+#endif

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/isa.h"
+
+#include "hwy/targets.h"
+
+namespace tenon::cpu {
+namespace {
+
+Isa best() noexcept {
+  const auto have = hwy::SupportedTargets();
+  if (have & HWY_AVX3) return Isa::Avx3;
+  return have & HWY_AVX2 ? Isa::Avx2 : Isa::Base;
+}
+
+}  // namespace
+
+Isa isa() noexcept {
+  static const Isa chosen = best();
+  return chosen;
+}
+
+// Highway's own dispatch and isa() follow the same mask.
+bool choose_isa(std::string_view name) {
+  const Isa most = best();
+  const int64_t above_avx2 = HWY_AVX3 | HWY_AVX3_DL, above_base = above_avx2 | HWY_AVX2;
+  if (name == "avx3") return most == Isa::Avx3;
+  if (name == "avx2") {
+    if (most == Isa::Base) return false;
+    hwy::DisableTargets(above_avx2);
+    return true;
+  }
+  if (name != "base") return false;
+  hwy::DisableTargets(above_base | HWY_SSE4 | HWY_SSSE3);
+  return true;
+}
+
+std::string_view isa_name() noexcept {
+  switch (isa()) {
+    case Isa::Avx3: return "AVX3";
+    case Isa::Avx2: return "AVX2";
+    case Isa::Base: return "base";
+  }
+  return "";
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs the loops of a pointwise op over tensors of any strides and dtype. What differs from op to op is a table of
+// loops over contiguous runs; broadcasting, staging of odd strides, 16-bit floats and threads are here, once.
+#pragma once
+
+#include <initializer_list>
+
+#include "tenon/sdk/kernel.h"
+
+namespace tenon::cpu::pw {
+
+using sdk::Scalar;
+using sdk::Tensor;
+
+// n elements at out and in[k]; params has the op's numbers, as an array of the compute type.
+using LoopFn = void (*)(char* out, const char* const* in, const char* params, int64_t n);
+
+// The types that loops exist for; 16-bit floats are computed as float.
+enum Kind { kKindBool, kKindU8, kKindI8, kKindI16, kKindI32, kKindI64, kKindF32, kKindF64, kKinds };
+
+struct Loops {
+  LoopFn full[kKinds];   // every operand is a run
+  LoopFn value[kKinds];  // the last operand is one value; null where there is no such loop
+  uint8_t inputs;
+  bool mask;      // operand 0 is bool, whatever the compute type is
+  bool out_bool;  // the result is bool
+};
+
+enum class Guard : uint8_t { None, Divisor, Shift, Exponent };
+enum class Limit : uint8_t { None, Lowest, Highest };
+
+// A tensor, or a number in its place.
+struct Operand {
+  Tensor tensor;
+  Scalar number;
+  Operand(Tensor t) : tensor(t) {}
+  Operand(Scalar s) : number(s) {}
+};
+
+// A number of the op; an absent bound becomes the dtype's own.
+struct Param {
+  Scalar value;
+  Limit limit = Limit::None;
+  bool saturate = false;
+  Param(Scalar s) : value(s) {}
+  Param(double v) : value(Scalar::of(v)) {}
+  Param(int64_t v) : value(Scalar::of(v)) {}
+  Param(const std::optional<Scalar>& s, Limit if_none) : saturate(true) {
+    if (s) value = *s;
+    else limit = if_none;
+  }
+};
+
+tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in, std::initializer_list<Param> params,
+              Guard guard = Guard::None);
+
+}  // namespace tenon::cpu::pw
