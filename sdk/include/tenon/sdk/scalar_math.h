@@ -159,6 +159,8 @@ TN_HD T bit_not(T a) {
   else return static_cast<T>(~a);
 }
 template <class T>
+TN_HD T bit_or(T a, T b) { return static_cast<T>(a | b); }
+template <class T>
 TN_HD T shift_left(T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) << static_cast<int>(b)); }
 template <class T>
 TN_HD T shift_right(T a, T b) { return static_cast<T>(a >> static_cast<int>(b)); }
@@ -192,13 +194,78 @@ TN_HD T log1p_exp_minus_abs(T a) { return log1p(exp(-abs(a))); }
 template <class T>
 TN_HD T normal_cdf(T a) { return T(0.5) * erfc(a * T(-0.70710678118654752440)); }
 
+template <class T>
+TN_HD T logaddexp(T a, T b) {
+  if (isinf(a) && a == b) return a;
+  const T m = maximum(a, b);
+  return m + log1p(exp(-abs(a - b)));
+}
+template <class T>
+TN_HD T xlogy(T a, T b) { return b != b ? b : a == T(0) ? T(0) : a * log(b); }
+
+// Winitzki's closed form (2008) and Halley steps on erf, in double.
+template <class T>
+TN_HD T erfinv(T a) {
+  if (a <= T(-1) || a >= T(1)) return abs(a) == T(1) ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+  const double x = static_cast<double>(a), w = -std::log((1 - x) * (1 + x));
+  const double k = 2 / (3.14159265358979323846 * 0.147) + 0.5 * -w;
+  double y = w < 1e-3 ? x * 0.886226925452758 : std::copysign(std::sqrt(std::sqrt(k * k + w / 0.147) - k), x);
+  for (int i = 0; i < 4; ++i) {
+    const double e = std::fabs(y) < 1 ? std::erf(y) - x : std::copysign((1 - std::fabs(x)) - std::erfc(std::fabs(y)), x);
+    const double u = e / (1.1283791670955125739 * std::exp(-y * y));
+    y -= u / (1 + y * u);
+  }
+  return static_cast<T>(y);
+}
+
+// Reflection for negative numbers, recurrence up to 10, then the asymptotic series.
+template <class T>
+TN_HD T digamma(T a) {
+  double x = static_cast<double>(a), r = 0;
+  if (x == 0) return std::copysign(std::numeric_limits<T>::infinity(), -a);
+  if (x < 0) {
+    if (x == std::floor(x)) return std::numeric_limits<T>::quiet_NaN();
+    r = -3.14159265358979323846 / std::tan(3.14159265358979323846 * (x - std::floor(x)));
+    x = 1 - x;
+  }
+  while (x < 10) {
+    r -= 1 / x;
+    x += 1;
+  }
+  const double z = 1 / (x * x);
+  const double tail = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * 691.0 / 32760)))));
+  return static_cast<T>(r + std::log(x) - 0.5 / x - tail);
+}
+
+// The modified Bessel function of order 0: its power series below 20, where all terms are positive, then Hankel's.
+template <class T>
+TN_HD T i0(T a) {
+  const double x = std::fabs(static_cast<double>(a));
+  if (x < 20) {
+    double term = 1, sum = 1;
+    for (int k = 1; k < 80 && term > 1e-18 * sum; ++k) {
+      const double h = x / (2 * k);
+      term *= h * h;
+      sum += term;
+    }
+    return static_cast<T>(sum);
+  }
+  double term = 1, sum = 1;
+  for (int k = 1; k < 24; ++k) {
+    term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
+    sum += term;
+    if (term < 1e-17) break;
+  }
+  return static_cast<T>(std::exp(x - 0.5 * std::log(6.28318530717958647692 * x)) * sum);
+}
+
 }  // namespace tenon::sdk::math
 
 // Makes the names visible to an expression, ahead of the C library's functions of the same names.
 #define TN_MATH_USING                                                                                              \
   using sdk::math::abs; using sdk::math::acos; using sdk::math::acosh; using sdk::math::asin;                      \
   using sdk::math::asinh; using sdk::math::atan; using sdk::math::atan2; using sdk::math::atanh;                   \
-  using sdk::math::bit_not; using sdk::math::ceil; using sdk::math::clamp; using sdk::math::copysign;              \
+  using sdk::math::bit_not; using sdk::math::bit_or; using sdk::math::ceil; using sdk::math::clamp; using sdk::math::copysign;              \
   using sdk::math::cos; using sdk::math::cosh; using sdk::math::div_floor; using sdk::math::div_trunc;             \
   using sdk::math::erf; using sdk::math::erfc; using sdk::math::exp; using sdk::math::exp2;                        \
   using sdk::math::expm1; using sdk::math::floor; using sdk::math::fmax; using sdk::math::fmin;                    \
@@ -209,4 +276,5 @@ TN_HD T normal_cdf(T a) { return T(0.5) * erfc(a * T(-0.70710678118654752440)); 
   using sdk::math::maximum; using sdk::math::minimum; using sdk::math::nextafter; using sdk::math::pow;            \
   using sdk::math::remainder; using sdk::math::round; using sdk::math::select; using sdk::math::shift_left;        \
   using sdk::math::shift_right; using sdk::math::sign; using sdk::math::signbit; using sdk::math::sin;             \
-  using sdk::math::sinh; using sdk::math::sqrt; using sdk::math::tan; using sdk::math::tanh; using sdk::math::trunc;
+  using sdk::math::sinh; using sdk::math::digamma; using sdk::math::erfinv; using sdk::math::i0;                     \
+  using sdk::math::logaddexp; using sdk::math::xlogy; using sdk::math::sqrt; using sdk::math::tan; using sdk::math::tanh; using sdk::math::trunc;

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// pointwise.def as data: one small kernel source a line (the format is in the file itself).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace opgen {
+
+// Writes OUT/pw_NAME.cpp for each line, where it would change. Returns 0; throws with "file:line: error" otherwise.
+int generate_pointwise(const std::string& def_file, const std::string& out_dir);
+std::vector<std::string> pointwise_names(const std::string& def_file);
+
+}  // namespace opgen
