@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes and dtypes of pointwise rows: the shape is what the tensors broadcast to, the dtype what the operands promote
+// to. The names decide which numbers are operands and what becomes of integers.
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+bool is_tensor(const Infer& c, int i) { return c.in[i].tag == TN_TAG_TENSOR; }
+
+// All tensors from argument `first` on are operands.
+void take_tensors(Infer& c, int first = 0) {
+  for (int i = first; i < c.op.n_args; ++i) {
+    if (!is_tensor(c, i)) continue;
+    c.cast(i);
+    c.expand(i);
+  }
+}
+
+void shape(Infer& c, ScalarType dtype) {
+  switch (c.op.n_args) {
+    case 1: return c.broadcast_shape(0, {0}, dtype);
+    case 2: return c.broadcast_shape(0, {0, 1}, dtype);
+    default: return c.broadcast_shape(0, {0, 1, 2}, dtype);
+  }
+}
+
+// Arguments 0 and 1, tensors or numbers, and whatever tensors follow.
+ScalarType operands_dtype(const Infer& c) {
+  if (c.op.n_args == 1) return c.promoted({0});
+  const ArgType t1 = c.op.args[1].type;
+  const bool second = t1 == ArgType::Tensor || t1 == ArgType::Scalar;
+  if (!second) return c.promoted({0});
+  if (c.op.n_args > 2 && is_tensor(c, 2)) return c.promoted({0, 1, 2});
+  return c.promoted({0, 1});
+}
+
+ScalarType tensors_dtype(const Infer& c) {
+  const bool one = c.op.n_args > 1 && is_tensor(c, 1), two = c.op.n_args > 2 && is_tensor(c, 2);
+  if (one) return two ? c.promoted({0, 1, 2}) : c.promoted({0, 1});
+  return two ? c.promoted({0, 2}) : c.promoted({0});
+}
+
+// "result type Float can't be cast to the desired output type Long": an in-place form keeps its own dtype.
+void check_inplace(const Infer& c, ScalarType result) {
+  if (c.form != Form::Inplace) return;
+  const ScalarType own = c.tensor(0).dtype;
+  if (own == result) return;
+  const auto rank = [](ScalarType t) { return static_cast<int>(dtype_info(t).cls); };
+  if (rank(result) > rank(own)) {
+    fail<TypeError>(c, "result type ", toString(result), " can't be cast to the desired output type ", toString(own));
+  }
+}
+
+void finish(Infer& c, ScalarType compute, ScalarType result) {
+  check_inplace(c, result);
+  c.compute = compute;
+  take_tensors(c);
+  shape(c, result);
+}
+
+ScalarType as_float(ScalarType t) { return isFloatingType(t) || isComplexType(t) ? t : get_default_dtype(); }
+
+}  // namespace
+
+TENON_INFER(pointwise) {
+  const ScalarType t = operands_dtype(c);
+  finish(c, t, t);
+}
+
+// Integers become the default float dtype.
+TENON_INFER(pointwise_float) {
+  const ScalarType t = as_float(operands_dtype(c));
+  finish(c, t, t);
+}
+
+// Numbers are settings, not operands.
+TENON_INFER(pointwise_same) {
+  const ScalarType t = tensors_dtype(c);
+  finish(c, t, t);
+}
+
+TENON_INFER(pointwise_bool) { finish(c, operands_dtype(c), ScalarType::Bool); }
+
+TENON_INFER(pointwise_clamp) {
+  if (c.none(1) && c.none(2)) fail<ValueError>(c, "At least one of 'min' or 'max' must not be None");
+  const ScalarType t = c.promoted({0, 1, 2});
+  check_inplace(c, t);
+  c.compute = t;
+  c.cast(0);
+  c.set_like(0, c.tensor(0), t);
+}
+
+TENON_INFER(pointwise_pow) {
+  const ScalarType t = c.promoted({0, 1});
+  if (isIntegralType(t, true) && c.scalar(1).toLong() < 0) {
+    fail<ValueError>(c, "Integers to negative integer powers are not allowed.");
+  }
+  finish(c, t, t);
+}
+
+// The condition chooses; only what it chooses from is promoted.
+TENON_INFER(pointwise_where) {
+  const TensorImpl& condition = c.tensor(0);
+  if (condition.dtype != ScalarType::Bool && condition.dtype != ScalarType::Byte) {
+    fail<TypeError>(c, "expected ", c.arg(0), " to be a boolean tensor, got ", toString(condition.dtype));
+  }
+  const ScalarType t = c.promoted({1, 2});
+  c.compute = t;
+  take_tensors(c, 1);
+  c.expand(0);
+  c.broadcast_shape(0, {0, 1, 2}, t);
+}
+
+TENON_INFER(pointwise_alike) {
+  const ScalarType a = c.tensor(0).dtype, b = c.tensor(1).dtype;
+  if (a != b) fail<TypeError>(c, "both arguments must have one dtype, got ", toString(a), " and ", toString(b));
+  finish(c, a, a);
+}
+
+TENON_INFER(polygamma) {
+  if (c.integer(0) < 0) fail<ValueError>(c, "polygamma(n, x) needs a non-negative n, got ", c.integer(0));
+  const ScalarType t = as_float(c.tensor(1).dtype);
+  c.compute = t;
+  c.cast(1);
+  c.set_like(0, c.tensor(1), t);
+}
+
+}  // namespace tenon::core

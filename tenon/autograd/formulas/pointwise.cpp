@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/autograd/formulas/pointwise.h"
+
+namespace tenon::autograd::formulas {
+
+Tensor scaled(const Tensor& grad, const Scalar& factor) { return factor.equal(1) ? grad : grad * factor; }
+
+Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent) {
+  if (exponent.equal(0)) return zeros_like(grad);
+  if (exponent.equal(1)) return grad;
+  if (exponent.equal(2)) return grad * (self * 2);
+  return grad * (self.pow(exponent.toDouble() - 1) * exponent);
+}
+
+Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
+  return where(exponent == 0, 0, grad * (exponent * self.pow(exponent - 1)));
+}
+
+// The limit where the base is zero.
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent, const Tensor& result) {
+  return where(logical_and(self == 0, exponent >= 0), 0, grad * (result * self.log()));
+}
+
+Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent, const Tensor& result) {
+  const double base = self.toDouble();
+  if (base == 0) return where(exponent >= 0, 0, grad * (result * std::log(base)));
+  return grad * (result * std::log(base));
+}
+
+Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& other) {
+  return where(self == other, grad / 2, where(self < other, 0, grad));
+}
+
+Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& min,
+                      const std::optional<Scalar>& max) {
+  if (min && max) return where(logical_and(self >= *min, self <= *max), grad, 0);
+  return min ? where(self >= *min, grad, 0) : where(self <= *max, grad, 0);
+}
+
+Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other) {
+  return where(logical_and(self == 0, other <= 0), 0, grad * other.log());
+}
+
+Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  return where(self == 0, 0, grad * (result / self));
+}
+
+// The series of I1 below 18, Hankel's expansion above: the derivative of i0.
+Tensor i1(const Tensor& self) {
+  const Tensor x = self.abs(), h = x * 0.5, s = h * h;
+  Tensor term = h, sum = h;
+  for (int k = 1; k < 40; ++k) {
+    term = term * s / static_cast<double>(k * (k + 1));
+    sum = sum + term;
+  }
+  Tensor tail = ones_like(x), step = ones_like(x);
+  for (int k = 1; k < 12; ++k) {
+    step = step * -(4.0 - (2.0 * k - 1) * (2.0 * k - 1)) / (x * (8.0 * k));
+    tail = tail + step;
+  }
+  tail = tail * (x - 0.5 * (x * 6.28318530717958647692).log()).exp();
+  return where(x < 18, sum, tail) * self.sign();
+}
+
+Tensor mish_backward(const Tensor& grad, const Tensor& self) {
+  const Tensor t = softplus(self).tanh(), s = sigmoid(self);
+  return grad * (t + self * s * (1 - t * t));
+}
+
+Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self) {
+  const double k = 0.79788456080286535588, c = 0.044715;
+  const Tensor cube = self * self * self, t = ((self + cube * c) * k).tanh();
+  return grad * (0.5 * (1 + t) + self * 0.5 * (1 - t * t) * (1 + self * self * (3 * c)) * k);
+}
+
+Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
+                    const Scalar& input_scale) {
+  const double below = alpha.toDouble() * scale.toDouble() * input_scale.toDouble();
+  return where(self > 0, grad * scale, grad * ((self * input_scale).exp() * below));
+}
+
+Tensor hardswish_backward(const Tensor& grad, const Tensor& self) {
+  return where(self < -3, 0, where(self <= 3, grad * (self / 3 + 0.5), grad));
+}
+
+Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lambd) {
+  return where(logical_and(self >= -lambd, self <= lambd), 0, grad);
+}
+
+Tensor silu_second(const Tensor& self) {
+  const Tensor s = sigmoid(self);
+  return s * (1 - s) * (2 + self * (1 - 2 * s));
+}
+
+Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+  const Tensor s = sigmoid(self * beta);
+  return where(self * beta > threshold, 0, grad * (s * (1 - s) * beta));
+}
+
+}  // namespace tenon::autograd::formulas

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of pointwise rows that do not fit into the row.
+#pragma once
+
+#include "tenon/ops.h"
+
+namespace tenon::autograd::formulas {
+
+// grad * factor, without a kernel for a factor of 1.
+Tensor scaled(const Tensor& grad, const Scalar& factor);
+Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent);
+Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent);
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent, const Tensor& result);
+Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent, const Tensor& result);
+// To `self` where it is greater than `other`; equal elements share.
+Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
+Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& min,
+                      const std::optional<Scalar>& max);
+Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
+Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
+Tensor i1(const Tensor& self);
+Tensor mish_backward(const Tensor& grad, const Tensor& self);
+Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self);
+Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
+                    const Scalar& input_scale);
+Tensor hardswish_backward(const Tensor& grad, const Tensor& self);
+Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lambd);
+// The second derivative of silu.
+Tensor silu_second(const Tensor& self);
+Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold);
+
+}  // namespace tenon::autograd::formulas

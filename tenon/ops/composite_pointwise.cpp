@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Pointwise rows that are compositions of others, and second names.
+#include <cmath>
+#include <limits>
+
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+#include "tenon/ops/composite.gen.h"
+
+namespace tenon::composite {
+
+namespace {
+
+enum class Rounding { None, Trunc, Floor };
+
+Rounding rounding(std::optional<std::string_view> mode) {
+  if (!mode) return Rounding::None;
+  if (*mode == "trunc") return Rounding::Trunc;
+  if (*mode == "floor") return Rounding::Floor;
+  throw ValueError(core::join("div: rounding_mode is none, \"trunc\" or \"floor\", got \"", *mode, "\""));
+}
+
+template <class Other>
+Tensor divide(const Tensor& self, const Other& other, std::optional<std::string_view> mode) {
+  switch (rounding(mode)) {
+    case Rounding::Trunc: return tenon::_div_trunc(self, other);
+    case Rounding::Floor: return tenon::floor_divide(self, other);
+    case Rounding::None: break;
+  }
+  return tenon::div(self, other);
+}
+
+}  // namespace
+
+Tensor div_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
+  return divide(self, other, rounding_mode);
+}
+Tensor div_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
+  return divide(self, other, rounding_mode);
+}
+Tensor true_divide_Tensor(const Tensor& self, const Tensor& other) { return tenon::div(self, other); }
+Tensor true_divide_Scalar(const Tensor& self, const Scalar& other) { return tenon::div(self, other); }
+Tensor divide_Tensor(const Tensor& self, const Tensor& other) { return tenon::div(self, other); }
+Tensor divide_Scalar(const Tensor& self, const Scalar& other) { return tenon::div(self, other); }
+Tensor multiply_Tensor(const Tensor& self, const Tensor& other) { return tenon::mul(self, other); }
+Tensor multiply_Scalar(const Tensor& self, const Scalar& other) { return tenon::mul(self, other); }
+Tensor subtract_Tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return tenon::sub(self, other, alpha);
+}
+Tensor subtract_Scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  return tenon::sub(self, other, alpha);
+}
+
+Tensor float_power_Tensor_Tensor(const Tensor& self, const Tensor& exponent) {
+  return tenon::pow(self.to(kDouble), exponent.to(kDouble));
+}
+Tensor float_power_Tensor_Scalar(const Tensor& self, const Scalar& exponent) {
+  return tenon::pow(self.to(kDouble), exponent.toDouble());
+}
+Tensor float_power_Scalar(const Scalar& self, const Tensor& exponent) {
+  return tenon::pow(self.toDouble(), exponent.to(kDouble));
+}
+
+Tensor negative(const Tensor& self) { return tenon::neg(self); }
+Tensor positive(const Tensor& self) {
+  if (self.scalar_type() == kBool) throw TypeError("positive: The `+` operator, on a bool tensor is not supported.");
+  return self;
+}
+Tensor absolute(const Tensor& self) { return tenon::abs(self); }
+Tensor sgn(const Tensor& self) { return tenon::sign(self); }
+Tensor fix(const Tensor& self) { return tenon::trunc(self); }
+Tensor frac(const Tensor& self) {
+  if (!isFloatingType(self.scalar_type())) {
+    throw NotImplementedError(core::join("frac: not implemented for dtype ", toString(self.scalar_type())));
+  }
+  return self - tenon::trunc(self);
+}
+Tensor square(const Tensor& self) { return self.scalar_type() == kBool ? self.to(kLong) : self * self; }
+
+Tensor round_decimals(const Tensor& self, int64_t decimals) {
+  if (decimals == 0 || !isFloatingType(self.scalar_type())) return tenon::round(self);
+  const double ten = std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals));
+  return decimals < 0 ? tenon::round(self / ten) * ten : tenon::round(self * ten) / ten;
+}
+
+Tensor clamp_Tensor(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  if (!min && !max) throw ValueError("clamp: At least one of 'min' or 'max' must not be None");
+  if (!max) return tenon::clamp_min(self, *min);
+  return tenon::clamp_max(min ? tenon::clamp_min(self, *min) : self, *max);
+}
+Tensor clip(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  return tenon::clamp(self, min, max);
+}
+Tensor clip_Tensor(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  return tenon::clamp(self, min, max);
+}
+
+Tensor arcsin(const Tensor& self) { return tenon::asin(self); }
+Tensor arccos(const Tensor& self) { return tenon::acos(self); }
+Tensor arctan(const Tensor& self) { return tenon::atan(self); }
+Tensor arcsinh(const Tensor& self) { return tenon::asinh(self); }
+Tensor arccosh(const Tensor& self) { return tenon::acosh(self); }
+Tensor arctanh(const Tensor& self) { return tenon::atanh(self); }
+Tensor arctan2(const Tensor& self, const Tensor& other) { return tenon::atan2(self, other); }
+
+Tensor deg2rad(const Tensor& self) { return self * (3.14159265358979323846 / 180); }
+Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846); }
+
+Tensor logit(const Tensor& self, std::optional<double> eps) {
+  const Tensor x = eps ? tenon::clamp(self, Scalar(*eps), Scalar(1 - *eps)) : self;
+  return tenon::log(x / (1 - x));
+}
+
+Tensor sinc(const Tensor& self) {
+  const Tensor x = self * 3.14159265358979323846;
+  return tenon::where(self == 0, 1, tenon::sin(x) / tenon::where(self == 0, 1, x));
+}
+
+Tensor mvlgamma(const Tensor& self, int64_t p) {
+  TENON_CHECK(p >= 1, ValueError, "mvlgamma: p has to be greater than or equal to 1, got ", p);
+  const double dims = static_cast<double>(p);
+  Tensor sum = tenon::lgamma(self);
+  for (int64_t j = 1; j < p; ++j) sum = sum + tenon::lgamma(self - 0.5 * static_cast<double>(j));
+  return sum + dims * (dims - 1) / 4 * std::log(3.14159265358979323846);
+}
+
+// Values of the dtype itself: the largest finite one is 65504 for float16, not double's.
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
+  const ScalarType t = self.scalar_type();
+  if (!isFloatingType(t)) return self.clone();
+  const double most = t == kDouble ? std::numeric_limits<double>::max()
+                      : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
+                      : t == kHalf  ? 65504.0
+                                    : 3.3895313892515355e38;
+  const double inf = std::numeric_limits<double>::infinity();
+  Tensor r = tenon::where(tenon::isnan(self), nan.value_or(0), self);
+  r = tenon::where(self == inf, posinf.value_or(most), r);
+  return tenon::where(self == -inf, neginf.value_or(-most), r);
+}
+
+Tensor logaddexp2(const Tensor& self, const Tensor& other) {
+  const double ln2 = 0.69314718055994530942;
+  return tenon::logaddexp(self * ln2, other * ln2) / ln2;
+}
+Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) { return self * tenon::pow(2.0, other); }
+
+}  // namespace tenon::composite
