@@ -28,30 +28,4 @@ Tensor isposinf(const Tensor& self) {
 }
 Tensor isreal(const Tensor& self) { return tenon::ones_like(self, TensorOptions().dtype(kBool)); }
 
-// Equal, both NaN where asked for, or finite and within the tolerance.
-Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "isclose: expected one dtype, got ",
-              toString(self.scalar_type()), " and ", toString(other.scalar_type()));
-  TENON_CHECK(rtol >= 0 && atol >= 0, ValueError, "isclose: rtol and atol must not be negative");
-  Tensor close = self == other;
-  if (equal_nan && isFloatingType(self.scalar_type())) {
-    close = tenon::logical_or(close, tenon::logical_and(self != self, other != other));
-  }
-  if (rtol == 0 && atol == 0) return close;
-  const ScalarType t = isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
-  const Tensor a = self.to(t), b = other.to(t);
-  const Tensor error = tenon::abs(a - b), allowed = tenon::abs(b * rtol) + atol;
-  return tenon::logical_or(close, tenon::logical_and(tenon::isfinite(error), error <= allowed));
-}
-
-bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  return tenon::all(tenon::isclose(self, other, rtol, atol, equal_nan)).item<bool>();
-}
-
-bool equal(const Tensor& self, const Tensor& other) {
-  if (self.sizes() != other.sizes()) return false;
-  if (self.numel() == 0) return true;
-  return tenon::all(self == other).item<bool>();
-}
-
 }  // namespace tenon::composite

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas/pointwise.h"
 
+#include <cmath>
+
 namespace tenon::autograd::formulas {
 
 Tensor scaled(const Tensor& grad, const Scalar& factor) { return factor.equal(1) ? grad : grad * factor; }
