@@ -81,7 +81,7 @@ function(tenon_add_plugin)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
   target_link_options(${target} PRIVATE "LINKER:--version-script=${_tenon_plugin_dir}/plugin.map"
                       LINKER:-z,defs LINKER:--exclude-libs,ALL)
-  foreach(sdk tenon_sdk Tenon::sdk)  # in this tree; from an install tree
+  foreach(sdk tenon_sdk Tenon::tenon_abi)  # in this tree; from an install tree, where all headers share a folder
     if(TARGET ${sdk})
       target_link_libraries(${target} PRIVATE ${sdk})
       break()

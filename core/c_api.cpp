@@ -9,7 +9,6 @@
 #include "tenon/abi/client.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
-#include "tenon/plugins/plugins.h"
 
 namespace {
 
@@ -172,7 +171,7 @@ void tn_release_value(tn_value* value) {
 }
 
 tn_status tn_load_plugin(tn_str path) {
-  return guarded([&] { plugins::load(text(path)); });
+  return guarded([&] { core::backend_source().open_file(text(path)); });
 }
 
 tn_status tn_synchronize(tn_device device) {

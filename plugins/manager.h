@@ -27,6 +27,7 @@ class Manager final : public core::BackendSource {
   void scan() override;
   void open_for_device(std::string_view device) override;
   void open_for_layout(std::string_view layout) override;
+  void open_file(std::string_view path) override { load(std::filesystem::path(path)); }
   std::string why_absent(std::string_view device) override;
 
   std::vector<Info> list();

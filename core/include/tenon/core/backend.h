@@ -34,6 +34,8 @@ struct BackendSource {
   virtual void scan() = 0;                                     // manifests only; idempotent
   virtual void open_for_device(std::string_view device) = 0;   // everything that serves it; idempotent
   virtual void open_for_layout(std::string_view layout) = 0;
+  // Opens one file now, whatever the search says. BackendError says why it was refused.
+  virtual void open_file(std::string_view path) = 0;
   // For messages: "looked for libtenon_cuda.so in A, B; found no manifest"
   virtual std::string why_absent(std::string_view device) = 0;
 };
