@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "tenon/autograd.h"
+#include "tenon/ops.h"
+#include "tenon/serialize.h"
+
+using namespace tenon;
+using serialize::InputArchive;
+using serialize::OutputArchive;
+
+namespace {
+
+std::vector<Tensor> round_trip(const std::vector<Tensor>& in) {
+  std::stringstream file;
+  save(in, file);
+  std::vector<Tensor> out;
+  load(out, file);
+  return out;
+}
+
+TEST(Save, EveryDtypeAndRank) {
+  for (ScalarType t : {kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64}) {
+    auto x = arange(6).to(t).view({2, 1, 3});
+    auto back = round_trip({x, x.flatten()[1].clone(), empty({0, 3}, TensorOptions().dtype(t))});
+    ASSERT_EQ(back.size(), 3u);
+    EXPECT_EQ(back[0].scalar_type(), t);
+    EXPECT_TRUE(equal(back[0].to(kFloat64), x.to(kFloat64))) << dtype_name(t);
+    EXPECT_EQ(back[1].dim(), 0);
+    EXPECT_EQ(back[2].sizes(), (std::vector<int64_t>{0, 3}));
+  }
+}
+
+TEST(Save, StridesAreKept) {
+  auto x = arange(24, kFloat32).view({2, 3, 4});
+  auto back = round_trip({x.clone().permute({2, 0, 1}), x.clone().slice(2, 0, 4, 2), arange(3).expand({2, 3})});
+  EXPECT_EQ(back[0].strides(), (std::vector<int64_t>{1, 12, 4}));
+  EXPECT_TRUE(equal(back[0], x.permute({2, 0, 1})));
+  EXPECT_EQ(back[1].strides(), (std::vector<int64_t>{12, 4, 2}));
+  EXPECT_TRUE(equal(back[1], x.slice(2, 0, 4, 2)));
+  EXPECT_EQ(back[2].strides(), (std::vector<int64_t>{0, 1}));
+  EXPECT_TRUE(equal(back[2][1], arange(3)));
+}
+
+TEST(Save, ViewsOfOneStorageStayViews) {
+  auto x = arange(12, kFloat32).view({3, 4});
+  auto back = round_trip({x[1], x, x.t()});
+  back[1].fill_(5);
+  EXPECT_TRUE(equal(back[0], full({4}, 5.0f)));
+  EXPECT_TRUE(equal(back[2], full({4, 3}, 5.0f)));
+  // Also where none of them holds all of it.
+  back = round_trip({x[0], x.slice(0, 0, 2).t(), x[2]});
+  back[1].zero_();
+  EXPECT_TRUE(equal(back[0], zeros({4})));
+  EXPECT_TRUE(equal(back[2], x[2]));
+}
+
+TEST(Save, SharedDataIsWrittenOnce) {
+  auto x = zeros({1000});
+  std::stringstream one, two;
+  save(x, one);
+  save(std::vector<Tensor>{x, x.view({10, 100})}, two);
+  EXPECT_LT(two.str().size(), one.str().size() + 400);
+}
+
+TEST(Save, RequiresGradIsKept) {
+  auto back = round_trip({ones({2}, requires_grad()), ones({2})});
+  EXPECT_TRUE(back[0].requires_grad());
+  EXPECT_TRUE(back[0].is_leaf());
+  EXPECT_FALSE(back[1].requires_grad());
+}
+
+TEST(Save, ArchivesNest) {
+  OutputArchive out, inner, empty_one;
+  inner.write("y", ones({2}), /*is_buffer=*/true);
+  inner.write("flag", IValue(true));
+  out.write("inner", inner);
+  out.write("nothing", empty_one);
+  out.write("x", full({3}, 2.5));
+  double inf = std::numeric_limits<double>::infinity();
+  out.write("rate", IValue(std::vector<double>{0.1, inf, -inf}));
+  out.write("steps", IValue(std::vector<int64_t>{-1, int64_t{1} << 62}));
+  out.write("name", IValue("tab\t\"quoted\" ü"));
+  out.write("none", IValue());
+  std::stringstream file;
+  out.save_to(file);
+
+  InputArchive in, nested;
+  in.load_from(file);
+  EXPECT_EQ(in.keys(), (std::vector<std::string>{"inner", "name", "none", "nothing", "rate", "steps", "x"}));
+  in.read("inner", nested);
+  EXPECT_EQ(nested.keys(), (std::vector<std::string>{"flag", "y"}));
+  IValue v;
+  nested.read("flag", v);
+  EXPECT_TRUE(v.toBool());
+  EXPECT_THROW(v.toInt(), TypeError);
+  in.read("rate", v);
+  EXPECT_EQ(v.toDoubleVector(), (std::vector<double>{0.1, inf, -inf}));
+  in.read("steps", v);
+  EXPECT_EQ(v.toIntVector()[1], int64_t{1} << 62);
+  in.read("name", v);
+  EXPECT_EQ(v.toStringRef(), "tab\t\"quoted\" ü");
+  in.read("none", v);
+  EXPECT_TRUE(v.isNone());
+  EXPECT_TRUE(in.try_read("nothing", nested));
+  EXPECT_FALSE(in.try_read("absent", nested));
+  Tensor t;
+  EXPECT_FALSE(in.try_read("absent", t));
+  try {
+    in.read("absent", t);
+    FAIL();
+  } catch (const ValueError& e) {
+    EXPECT_NE(std::string(e.what()).find("no tensor 'absent'"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Save, IntoADefinedTensorCopies) {
+  std::stringstream file;
+  save(ones({2, 2}), file);
+  auto target = zeros({2, 2}, requires_grad());
+  auto view = target.detach();
+  load(target, file);
+  EXPECT_TRUE(equal(view, ones({2, 2})));
+  EXPECT_TRUE(target.requires_grad());
+  file.clear();
+  file.seekg(0);
+  auto other = zeros({3});
+  EXPECT_THROW(load(other, file), ValueError);
+}
+
+TEST(Save, BadKeys) {
+  OutputArchive out;
+  out.write("a", ones({1}));
+  EXPECT_THROW(out.write("a", ones({1})), ValueError);
+  EXPECT_THROW(out.write("", ones({1})), ValueError);
+  EXPECT_THROW(out.write("__metadata__", ones({1})), ValueError);
+  EXPECT_THROW(out.write("b", Tensor()), ValueError);
+  EXPECT_THROW(out.write(std::string(2000, 'k'), ones({1})), ValueError);
+}
+
+TEST(Save, FilesAppearWholeOrNotAtAll) {
+  auto path = std::filesystem::path(testing::TempDir()) / "tenon_archive.safetensors";
+  save(arange(3), path.string());
+  EXPECT_THROW(save(arange(3), (path / "below" / "a file").string()), ValueError);
+  Tensor back;
+  load(back, path.string());
+  EXPECT_TRUE(equal(back, arange(3)));
+  EXPECT_FALSE(std::filesystem::exists(path.string() + ".part"));
+  std::filesystem::remove(path);
+  try {
+    load(back, path.string());
+    FAIL();
+  } catch (const ValueError& e) {
+    EXPECT_NE(std::string(e.what()).find(path.string()), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
