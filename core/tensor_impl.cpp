@@ -297,4 +297,22 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   return Impl::adopt(make_over(dtype, Storage::make(slot, index, bytes), 0, ndim, sizes, strides));
 }
 
+void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
+  TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot), " cannot be resized");
+  uint64_t offset = t.byte_offset();
+  uint64_t bytes = offset + static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * t.itemsize();
+  if (bytes > t.storage->bytes) {
+    Ref<Storage> old = t.storage, grown = Storage::make(t.slot, t.index, bytes);
+    if (old->bytes != 0) {
+      const tn_device_api* api = device_entry(t.slot).api;
+      check_device(t.slot, t.index, "copy",
+                   api->copy(api->context, t.view.device, grown->data, grown->base, t.view.device, old->data, old->base,
+                             old->bytes, grown->stream));
+    }
+    grown->version.store(old->version.load(std::memory_order_acquire), std::memory_order_relaxed);
+    t.set_storage(std::move(grown));
+  }
+  t.set_geometry(ndim, sizes, nullptr, offset);
+}
+
 }  // namespace tenon::core

@@ -104,6 +104,27 @@ TEST(TensorImpl, AliasesShareDataAndVersion) {
   EXPECT_EQ(own->alias(false)->version(), 1u);
 }
 
+TEST(TensorImpl, ResizeKeepsTheBytesThatWereThere) {
+  Impl t = make({2, 2});
+  reinterpret_cast<float*>(t->host_data())[3] = 5;
+  t->bump_version();
+  int64_t small[] = {3}, large[] = {1000, 2};
+  void* before = t->view.data;
+  core::resize(*t, 1, small);
+  EXPECT_EQ(t->view.data, before);
+  EXPECT_EQ(t->sizes().vec(), (Sizes{3}));
+  core::resize(*t, 2, large);
+  EXPECT_EQ(t->sizes().vec(), (Sizes{1000, 2}));
+  EXPECT_TRUE(t->contiguous());
+  EXPECT_EQ(t->storage->bytes, 8000u);
+  EXPECT_EQ(reinterpret_cast<float*>(t->host_data())[3], 5);
+  EXPECT_EQ(t->version(), 1u);
+  Impl tail = over(make({4}), {2}, {1}, 8);
+  core::resize(*tail, 1, large);
+  EXPECT_EQ(tail->storage_offset(), 2);
+  EXPECT_EQ(tail->storage->bytes, 4008u);
+}
+
 TEST(TensorImpl, ImpossibleSizesAreRefused) {
   const int64_t huge = int64_t{1} << 62;
   EXPECT_THROW(make({-1}), ValueError);

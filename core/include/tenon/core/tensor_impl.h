@@ -113,7 +113,8 @@ TENON_API int64_t checked_numel(const char* op, int ndim, const int64_t* sizes);
 // means the current one.
 TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
                           const int64_t* strides = nullptr);
-// New sizes, row-major; the storage grows if it is too small, and its bytes are then undefined.
+// New sizes, row-major. Where the storage is too small the tensor gets a larger one with the old bytes at its start;
+// other tensors keep the old one. New bytes are undefined.
 TENON_API void resize(TensorImpl& t, int ndim, const int64_t* sizes);
 TENON_API void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides);
 // Bytes from the first element to behind the last one; ValueError on overflow or a negative stride.
