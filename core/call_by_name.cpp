@@ -164,7 +164,8 @@ void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint
                 op.schema);
     full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
   }
-  for (uint32_t i = op.n_results; i < n_out; ++i) out[i] = tn_value{};
+  for (uint32_t i = op.n_results; i < n_out; ++i)
+    out[i] = tn_value{};
   BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
   if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {
     run_row(op, row, full, out);

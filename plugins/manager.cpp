@@ -192,7 +192,8 @@ std::vector<Info> Manager::list() {
   Lock lock(mutex_);
   scan();
   std::vector<Info> out;
-  for (auto& e : entries_) out.push_back(e->info);
+  for (auto& e : entries_)
+    out.push_back(e->info);
   return out;
 }
 

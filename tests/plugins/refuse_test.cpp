@@ -55,15 +55,16 @@ TEST(PluginRefusal, TruncatedAtManyPlaces) {
 
 TEST(PluginRefusal, ForeignHeaders) {
   std::string whole = bytes_of(built_plugin("good"));
-  struct { const char* name; std::size_t at; char value; const char* reason; } cases[] = {
-      {"class32", 4, 1, "not a 64-bit library"},
-      {"bigendian", 5, 2, "big-endian"},
-      {"machine", 18, 2, "built for another machine"},
-      {"executable", 16, 2, "not a shared library (ELF type 2)"},
-      {"no_headers", 56, 0, "no usable program headers"},
-      {"entry_size", 54, 1, "no usable program headers"},
-      {"offset", 38, 127, "program headers are cut off"},
-      {"sections", 46, 127, "section headers are cut off"},
+  struct {
+    const char* name;
+    std::size_t at;
+    char value;
+    const char* reason;
+  } cases[] = {
+      {"class32", 4, 1, "not a 64-bit library"},          {"bigendian", 5, 2, "big-endian"},
+      {"machine", 18, 2, "built for another machine"},    {"executable", 16, 2, "not a shared library (ELF type 2)"},
+      {"no_headers", 56, 0, "no usable program headers"}, {"entry_size", 54, 1, "no usable program headers"},
+      {"offset", 38, 127, "program headers are cut off"}, {"sections", 46, 127, "section headers are cut off"},
   };
   Folder f;
   for (auto& c : cases) {
@@ -105,7 +106,10 @@ TEST(PluginRefusal, FoldersAndFilesThatOthersMayWrite) {
 }
 
 TEST(PluginRefusal, EachBadPluginHasItsReason) {
-  struct { const char* name; const char* reason; } cases[] = {
+  struct {
+    const char* name;
+    const char* reason;
+  } cases[] = {
       {"no_entry", "does not export the function tenon_plugin_v1"},
       {"entry_is_data", "does not export the function tenon_plugin_v1"},
       {"null_descriptor", "returned no descriptor"},
@@ -122,7 +126,8 @@ TEST(PluginRefusal, EachBadPluginHasItsReason) {
       {"init_throws", "init threw an exception: thrown in init"},
       {"undefined_symbol", "tenon_test_function_that_nobody_has"},
   };
-  for (auto& c : cases) expect_refused(built_plugin(c.name), c.reason);
+  for (auto& c : cases)
+    expect_refused(built_plugin(c.name), c.reason);
   EXPECT_EQ(refusal(built_plugin("resident")), "");
 }
 
@@ -131,7 +136,8 @@ TEST(PluginRefusal, ABrokenOneDoesNotKeepTheOthersOut) {
   f.write("libtenon_broken.json", "{");
   f.add("text", "");
   f.write("libtenon_text.so", "text");
-  for (const char* name : {"init_fails", "wrong_major", "no_entry", "good"}) f.add(name, name);
+  for (const char* name : {"init_fails", "wrong_major", "no_entry", "good"})
+    f.add(name, name);
   std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [] {
     plugins::open_all();
     return listing();

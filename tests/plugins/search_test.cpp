@@ -13,7 +13,8 @@ namespace {
 
 std::string folders() {
   std::string out;
-  for (const std::string& f : plugins::search_folders()) out += f + "\n";
+  for (const std::string& f : plugins::search_folders())
+    out += f + "\n";
   return out;
 }
 
@@ -45,11 +46,11 @@ TEST(PluginSearch, RelativeFoldersAndTheCurrentOneAreNeverSearched) {
 
 TEST(PluginSearch, FiltersAreGlobs) {
   Folder f;
-  for (const char* name : {"good", "resident", "no_device"}) f.add(name, name);
+  for (const char* name : {"good", "resident", "no_device"})
+    f.add(name, name);
   std::string path = f.path().string();
   std::string disabled = in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_DISABLE", "x,go*"}}, listing);
-  EXPECT_EQ(disabled,
-            "good disabled: disabled by TENON_PLUGINS_DISABLE=x,go*\nno_device found: \nresident found: \n");
+  EXPECT_EQ(disabled, "good disabled: disabled by TENON_PLUGINS_DISABLE=x,go*\nno_device found: \nresident found: \n");
   std::string selected = in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_SELECT", "r*"}}, listing);
   EXPECT_NE(selected.find("good disabled: not selected by TENON_PLUGINS_SELECT=r*"), std::string::npos) << selected;
   EXPECT_NE(selected.find("resident found"), std::string::npos) << selected;
@@ -83,7 +84,8 @@ TEST(PluginSearch, TheFirstOfTwoNamesWins) {
   });
   EXPECT_NE(out.find("good opened"), std::string::npos) << out;
   EXPECT_NE(out.find("good refused: another plugin named 'good' was found first: " + f.path().string()),
-            std::string::npos) << out;
+            std::string::npos)
+      << out;
 }
 
 TEST(PluginSearch, APluginOpensAtTheFirstUseOfItsDevice) {

@@ -45,7 +45,8 @@ void print_notes(const std::vector<Info>& all) {
   for (const Info& i : all) {
     if (!i.description.empty()) notes += i.name + ": " + i.description + "\n";
     if (!i.reason.empty()) notes += i.name + " " + std::string(plugins::to_string(i.state)) + ": " + i.reason + "\n";
-    for (const std::string& line : i.quarantined) notes += i.name + " left out " + line + "\n";
+    for (const std::string& line : i.quarantined)
+      notes += i.name + " left out " + line + "\n";
   }
   if (!notes.empty()) std::cout << "\n" << notes;
 }
