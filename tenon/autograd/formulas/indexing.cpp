@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/autograd/formulas/indexing.h"
+
+#include <algorithm>
+
+#include "tenon/core/error.h"
+
+namespace tenon::autograd::formulas {
+namespace {
+
+Tensor blank(const Tensor& grad, IntArrayRef sizes) { return zeros(sizes, grad.options().requires_grad(std::nullopt)); }
+
+std::vector<std::optional<Tensor>> optional_list(const std::vector<Tensor>& list) {
+  std::vector<std::optional<Tensor>> out;
+  for (const Tensor& t : list) out.push_back(t.defined() ? std::optional<Tensor>(t) : std::nullopt);
+  return out;
+}
+
+// Zeros at the ends of dimensions, up to a larger shape.
+Tensor pad_to(const Tensor& t, IntArrayRef sizes) {
+  if (t.sizes() == sizes) return t;
+  std::vector<int64_t> pad;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    pad.push_back(0);
+    pad.push_back(sizes[d] - t.size(static_cast<int64_t>(d)));
+  }
+  return t.constant_pad_nd(pad, 0);
+}
+
+}  // namespace
+
+Tensor masked_fill_value_backward(const Tensor& grad, const Tensor& mask) {
+  return grad.masked_fill(mask.logical_not(), 0).sum();
+}
+
+Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&, const std::vector<Tensor>& indices) {
+  auto at = optional_list(indices);
+  return blank(grad, sizes).index_put_(OptTensors(at), grad, true);
+}
+Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& indices) {
+  auto at = optional_list(indices);
+  return grad.index_put(OptTensors(at), blank(grad, {}), false);
+}
+Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& indices, IntArrayRef sizes) {
+  auto at = optional_list(indices);
+  Tensor picked = grad.index(OptTensors(at));
+  return picked.dim() < static_cast<int64_t>(sizes.size()) ? picked.reshape(sizes) : picked.sum_to_size(sizes);
+}
+
+Tensor index_select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
+  return blank(grad, sizes).index_add_(dim, index, grad);
+}
+Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes, const Scalar& alpha) {
+  Tensor picked = grad.index_select(dim, index).reshape(sizes);
+  return alpha.equal(1) ? picked : picked * alpha;
+}
+
+Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
+  if (index.numel() == 0) return blank(grad, sizes);
+  return blank(grad, sizes).scatter_add_(dim, index, grad);
+}
+Tensor scatter_src_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes) {
+  if (index.numel() == 0) return blank(grad, sizes);
+  Tensor picked = grad.gather(dim, index);
+  return picked.dim() == static_cast<int64_t>(sizes.size()) ? pad_to(picked, sizes) : picked.reshape(sizes);
+}
+
+Tensor masked_select_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask) {
+  std::vector<Tensor> both = broadcast_tensors({blank(grad, sizes), mask});
+  return both[0].masked_scatter(both[1], grad).sum_to_size(sizes);
+}
+Tensor masked_scatter_self_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask) {
+  return grad.masked_fill(mask, 0).sum_to_size(sizes);
+}
+Tensor masked_scatter_source_backward(const Tensor& grad, const Tensor& mask, IntArrayRef sizes) {
+  Tensor picked = grad.masked_select(mask.expand_as(grad));
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return pad_to(picked, IntArrayRef(n)).reshape(sizes);
+}
+
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx, bool by_frequency,
+                          bool sparse) {
+  TENON_CHECK(!sparse, NotImplementedError, "embedding: the derivative with sparse=true is not implemented");
+  return embedding_dense_backward(grad, indices, num_weights, padding_idx, by_frequency);
+}
+Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool by_frequency) {
+  Tensor flat = indices.reshape({-1});
+  Tensor rows = grad.index_select(0, flat);
+  if (padding_idx >= 0) rows = rows.masked_fill(flat.eq(padding_idx).unsqueeze(-1), 0);
+  if (by_frequency) {
+    Tensor counts = zeros({grad.size(0)}, TensorOptions(kLong).device(grad.device())).index_add_(0, flat.to(kLong), ones_like(flat, TensorOptions(kLong)));
+    rows = rows / counts.index_select(0, flat).to(rows.scalar_type()).unsqueeze(-1);
+  }
+  std::vector<int64_t> sizes = indices.sizes().vec();
+  sizes.push_back(grad.size(1));
+  return rows.reshape(sizes);
+}
+
+std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeometry>& parts, int64_t dim) {
+  std::vector<Tensor> out;
+  int64_t at = 0;
+  for (const SavedGeometry& p : parts) {
+    if (p.dim() == 1 && p.numel() == 0) {
+      out.push_back(zeros({0}, p.options()));
+      continue;
+    }
+    int64_t d = dim < 0 ? dim + grad.dim() : dim, n = p.size(d);
+    Tensor piece = grad.slice(d, at, at + n, 1);
+    out.push_back(p.scalar_type() == grad.scalar_type() ? piece : piece.to(p.scalar_type()));
+    at += n;
+  }
+  return out;
+}
+
+Tensor pick_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes) {
+  return blank(grad, sizes).scatter_(dim, indices, grad);
+}
+Tensor pick_reduced_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes, bool keepdim) {
+  if (keepdim || sizes.empty()) return pick_backward(grad, dim, indices, sizes);
+  return pick_backward(grad.unsqueeze(dim), dim, indices.unsqueeze(dim), sizes);
+}
+
+}  // namespace tenon::autograd::formulas

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of views and copies.
+#include <algorithm>
+
+#include "tenon/autograd/formulas/indexing.h"
+
+namespace tenon::autograd::formulas {
+
+Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions& options) {
+  return grad.sum_to_size(sizes).to(options.dtype(options.dtype()));
+}
+
+Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
+  std::vector<int64_t> back(dims.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    back[static_cast<std::size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(dims.size()) : dims[i])] = static_cast<int64_t>(i);
+  }
+  return grad.permute(back);
+}
+
+Tensor slice_grad(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                  int64_t step) {
+  int64_t size = sizes[static_cast<std::size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim)];
+  return slice_backward(grad, sizes, dim, start.value_or(0), end.value_or(size), step);
+}
+
+Tensor constant_pad_backward(const Tensor& grad, IntArrayRef pad) {
+  std::vector<int64_t> back;
+  for (int64_t p : pad) back.push_back(-p);
+  return grad.constant_pad_nd(back, 0);
+}
+
+namespace {
+
+// Elements from the start of a storage up to the last one that a geometry touches.
+int64_t extent(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  int64_t last = offset;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return 0;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return last + 1;
+}
+
+bool overlaps(IntArrayRef sizes, IntArrayRef strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return false;
+    if (sizes[d] > 1) dims.emplace_back(strides[d], sizes[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+// Writes the gradient of the view into a flat storage and reads self's geometry from it. Elements of self that share
+// memory share the gradient of that memory.
+Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef sizes, IntArrayRef strides, int64_t offset,
+                           IntArrayRef view_size, IntArrayRef view_stride, std::optional<int64_t> view_offset) {
+  int64_t at = view_offset.value_or(offset);
+  int64_t n = std::max(extent(sizes, strides, offset), extent(view_size, view_stride, at));
+  TensorOptions numbers = TensorOptions(kLong).device(grad.device());
+  Tensor storage = zeros({n}, grad.options().requires_grad(std::nullopt));
+  if (grad.numel() > 0) {
+    Tensor where = arange(n, numbers).as_strided(view_size, view_stride, at).reshape({-1});
+    storage = storage.index_add(0, where, grad.reshape({-1}));
+  }
+  if (overlaps(sizes, strides)) {
+    Tensor where = arange(n, numbers).as_strided(sizes, strides, offset).reshape({-1});
+    Tensor count = zeros_like(storage).index_add_(0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
+    storage = storage / count.clamp_min(1);
+  }
+  return storage.as_strided(sizes, strides, offset);
+}
+
+}  // namespace tenon::autograd::formulas

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Factories over empty, fill and the kernels of positions.
+#include <cmath>
+#include <vector>
+
+#include "tenon/core/error.h"
+#include "tenon/ops/composite.gen.h"
+
+namespace tenon::composite {
+namespace {
+
+// What a factory fills is made without history, and asks for one at the end.
+TensorOptions plain(const TensorOptions& o) { return o.requires_grad(std::nullopt); }
+Tensor finish(Tensor t, const TensorOptions& o) {
+  if (o.requires_grad()) t.set_requires_grad(true);
+  return t;
+}
+TensorOptions like(const Tensor& self, const TensorOptions& o) {
+  return self.options().requires_grad(std::nullopt).merge_in(o);
+}
+std::optional<MemoryFormat> format(const TensorOptions& o, std::optional<MemoryFormat> f) { return f ? f : o.memory_format_opt(); }
+
+Tensor window(int64_t n, bool periodic, const TensorOptions& o, Tensor (*shape)(const Tensor& phase)) {
+  TENON_CHECK(n >= 0, ValueError, "window: length ", n, " must not be negative");
+  if (n <= 1) return ones({n}, o);
+  // `phase` runs over [0, 1]; a periodic window leaves out the last point.
+  Tensor steps = arange(n, plain(o).dtype(o.dtype())).div(static_cast<double>(periodic ? n : n - 1));
+  return finish(shape(steps), o);
+}
+Tensor hann(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.5).add(0.5); }
+Tensor hamming(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.46).add(0.54); }
+Tensor bartlett(const Tensor& p) { return p.mul(2).sub(1).abs().neg().add(1); }
+
+}  // namespace
+
+Tensor new_empty(const Tensor& self, IntArrayRef size, const TensorOptions& o) { return empty(size, like(self, o)); }
+Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, const TensorOptions& o) {
+  return empty_strided(size, stride, like(self, o));
+}
+
+Tensor zeros(IntArrayRef size, const TensorOptions& o) { return finish(empty(size, plain(o), o.memory_format_opt()).zero_(), o); }
+Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
+  return finish(empty_like(self, plain(o), format(o, f)).zero_(), o);
+}
+Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) { return tenon::zeros(size, like(self, o)); }
+
+Tensor ones(IntArrayRef size, const TensorOptions& o) { return finish(empty(size, plain(o), o.memory_format_opt()).fill_(1), o); }
+Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
+  return finish(empty_like(self, plain(o), format(o, f)).fill_(1), o);
+}
+Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) { return tenon::ones(size, like(self, o)); }
+
+Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
+  TensorOptions with = plain(o);
+  if (!o.has_dtype()) with = with.dtype(v.isFloatingPoint() ? get_default_dtype() : v.type());
+  return finish(empty(size, with, o.memory_format_opt()).fill_(v), o);
+}
+Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o, std::optional<MemoryFormat> f) {
+  return finish(empty_like(self, plain(o), format(o, f)).fill_(v), o);
+}
+Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
+  return tenon::full(size, v, like(self, o));
+}
+Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) { return finish(empty(IntArrayRef(), plain(o)).fill_(s), o); }
+
+Tensor arange(const Scalar& end, const TensorOptions& o) { return tenon::arange(Scalar(0), end, Scalar(1), o); }
+Tensor arange_start(const Scalar& start, const Scalar& end, const TensorOptions& o) {
+  return tenon::arange(start, end, Scalar(1), o);
+}
+
+Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& o) {
+  double a = start.toDouble(), b = end.toDouble(), s = step.toDouble();
+  TENON_CHECK(s != 0 && (b - a) / s >= 0, ValueError, "range: end ", b, " is not reached from ", a, " by steps of ", s);
+  int64_t n = static_cast<int64_t>(std::floor((b - a) / s)) + 1;
+  ScalarType dtype = o.dtype();
+  Tensor steps = tenon::arange(Scalar(0), Scalar(n), Scalar(1), plain(o).dtype(isFloatingType(dtype) ? kDouble : dtype));
+  return finish(steps.mul(step).add(start).to(dtype), o);
+}
+Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& o) { return tenon::range(start, end, Scalar(1), o); }
+
+Tensor linspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& o) {
+  TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError, "linspace: the ends must have 0 dimensions");
+  return tenon::linspace(start.item(), end.item(), steps, o);
+}
+Tensor linspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& o) {
+  TENON_CHECK(start.dim() == 0, ValueError, "linspace: argument 'start' must have 0 dimensions");
+  return tenon::linspace(start.item(), end, steps, o);
+}
+Tensor linspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& o) {
+  TENON_CHECK(end.dim() == 0, ValueError, "linspace: argument 'end' must have 0 dimensions");
+  return tenon::linspace(start, end.item(), steps, o);
+}
+Tensor logspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, double base, const TensorOptions& o) {
+  TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError, "logspace: the ends must have 0 dimensions");
+  return tenon::logspace(start.item(), end.item(), steps, base, o);
+}
+Tensor logspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps, double base, const TensorOptions& o) {
+  TENON_CHECK(start.dim() == 0, ValueError, "logspace: argument 'start' must have 0 dimensions");
+  return tenon::logspace(start.item(), end, steps, base, o);
+}
+Tensor logspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t steps, double base, const TensorOptions& o) {
+  TENON_CHECK(end.dim() == 0, ValueError, "logspace: argument 'end' must have 0 dimensions");
+  return tenon::logspace(start, end.item(), steps, base, o);
+}
+
+Tensor eye(int64_t n, const TensorOptions& o) { return tenon::eye(n, n, o); }
+
+namespace {
+// Row and column numbers of the kept elements of a row by col matrix, as one int64 tensor of two rows.
+template <class Keep>
+Tensor triangle_indices(const char* op, int64_t row, int64_t col, const TensorOptions& o, Keep keep) {
+  TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col, " must not be negative");
+  std::vector<int64_t> rows, columns;
+  for (int64_t i = 0; i < row; ++i) {
+    for (int64_t j = 0; j < col; ++j) {
+      if (!keep(i, j)) continue;
+      rows.push_back(i);
+      columns.push_back(j);
+    }
+  }
+  int64_t n = static_cast<int64_t>(rows.size());
+  Tensor host = empty({2, n}, TensorOptions(kLong));
+  int64_t* p = host.data_ptr<int64_t>();
+  std::copy(rows.begin(), rows.end(), p);
+  std::copy(columns.begin(), columns.end(), p + n);
+  return host.to(plain(o).dtype(o.has_dtype() ? o.dtype() : kLong));
+}
+}  // namespace
+
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& o) {
+  return triangle_indices("tril_indices", row, col, o, [=](int64_t i, int64_t j) { return j - i <= offset; });
+}
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& o) {
+  return triangle_indices("triu_indices", row, col, o, [=](int64_t i, int64_t j) { return j - i >= offset; });
+}
+
+Tensor hann_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hann); }
+Tensor hann_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, hann); }
+Tensor hamming_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hamming); }
+Tensor hamming_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, hamming); }
+Tensor bartlett_window(int64_t n, const TensorOptions& o) { return window(n, true, o, bartlett); }
+Tensor bartlett_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, bartlett); }
+
+}  // namespace tenon::composite

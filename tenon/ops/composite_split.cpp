@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Cutting a dimension into parts.
+#include <algorithm>
+#include <vector>
+
+#include "tenon/core/error.h"
+#include "tenon/ops/composite.gen.h"
+
+namespace tenon::composite {
+namespace {
+
+using core::text;
+
+int64_t split_dim(const char* op, const Tensor& self, int64_t dim) {
+  TENON_CHECK(self.dim() > 0, ValueError, op, ": cannot split a 0-dim tensor");
+  TENON_CHECK(dim >= -self.dim() && dim < self.dim(), IndexError, op, ": dimension out of range: allowed [", -self.dim(), ", ",
+              self.dim() - 1, "], got ", dim);
+  return dim < 0 ? dim + self.dim() : dim;
+}
+
+std::vector<Tensor> cut(const Tensor& self, int64_t dim, const std::vector<int64_t>& ends) {
+  std::vector<Tensor> out;
+  int64_t from = 0;
+  for (int64_t end : ends) {
+    out.push_back(self.slice(dim, from, end, 1));
+    from = end;
+  }
+  return out;
+}
+
+// The dimension that hsplit, vsplit and dsplit cut: their rank rules differ.
+int64_t stack_dim(const char* op, const Tensor& self, int64_t least, int64_t dim) {
+  TENON_CHECK(self.dim() >= least, ValueError, op, ": expected at least ", least, " dimensions, got ", self.dim());
+  return dim;
+}
+int64_t h_dim(const Tensor& self) { return stack_dim("hsplit", self, 1, self.dim() == 1 ? 0 : 1); }
+int64_t v_dim(const Tensor& self) { return stack_dim("vsplit", self, 2, 0); }
+int64_t d_dim(const Tensor& self) { return stack_dim("dsplit", self, 3, 2); }
+
+std::vector<Tensor> equal_parts(const char* op, const Tensor& self, int64_t sections, int64_t dim) {
+  TENON_CHECK(sections > 0 && self.size(dim) % sections == 0, ValueError, op, ": size ", self.size(dim), " of dimension ", dim,
+              " is not divisible by ", sections, " sections");
+  return self.tensor_split(sections, dim);
+}
+
+std::vector<Tensor> cloned(std::vector<Tensor> list) {
+  for (Tensor& t : list) t = t.clone(MemoryFormat::Contiguous);
+  return list;
+}
+
+}  // namespace
+
+std::vector<Tensor> split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
+  dim = split_dim("split", self, dim);
+  int64_t size = self.size(dim);
+  TENON_CHECK(split_size > 0 || (split_size == 0 && size == 0), ValueError, "split: split_size is ", split_size,
+              " but must be positive for dimension ", dim, " of size ", size);
+  std::vector<int64_t> ends;
+  for (int64_t at = split_size; at < size; at += split_size) ends.push_back(at);
+  ends.push_back(size);
+  return cut(self, dim, ends);
+}
+
+std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim) {
+  dim = split_dim("split_with_sizes", self, dim);
+  std::vector<int64_t> ends;
+  int64_t at = 0;
+  for (int64_t s : split_sizes) {
+    TENON_CHECK(s >= 0, ValueError, "split_with_sizes: negative size in ", text(split_sizes));
+    ends.push_back(at += s);
+  }
+  TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", text(split_sizes), " sum up to ", at, " but dimension ",
+              dim, " has size ", self.size(dim));
+  return cut(self, dim, ends);
+}
+std::vector<Tensor> split_sizes(const Tensor& self, IntArrayRef split_size, int64_t dim) {
+  return self.split_with_sizes(split_size, dim);
+}
+std::vector<Tensor> split_with_sizes_copy(const Tensor& self, IntArrayRef split_sizes, int64_t dim) {
+  return cloned(self.split_with_sizes(split_sizes, dim));
+}
+std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) { return self.split(split_size, dim); }
+std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) { return self.chunk(chunks, dim); }
+
+std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  dim = split_dim("chunk", self, dim);
+  TENON_CHECK(chunks > 0, ValueError, "chunk: argument 'chunks' must be positive, got ", chunks);
+  int64_t size = self.size(dim), part = (size + chunks - 1) / chunks;
+  if (part == 0) return self.split_with_sizes(std::vector<int64_t>(static_cast<std::size_t>(chunks), 0), dim);
+  return self.split(part, dim);
+}
+
+std::vector<Tensor> unbind_int(const Tensor& self, int64_t dim) {
+  dim = split_dim("unbind", self, dim);
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < self.size(dim); ++i) out.push_back(self.select(dim, i));
+  return out;
+}
+std::vector<Tensor> unbind_copy_int(const Tensor& self, int64_t dim) { return cloned(self.unbind(dim)); }
+
+std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {
+  dim = split_dim("tensor_split", self, dim);
+  TENON_CHECK(sections > 0, ValueError, "tensor_split: argument 'sections' must be positive, got ", sections);
+  int64_t size = self.size(dim), at = 0;
+  std::vector<int64_t> ends;
+  for (int64_t i = 0; i < sections; ++i) ends.push_back(at += size / sections + (i < size % sections ? 1 : 0));
+  return cut(self, dim, ends);
+}
+
+std::vector<Tensor> tensor_split_indices(const Tensor& self, IntArrayRef indices, int64_t dim) {
+  dim = split_dim("tensor_split", self, dim);
+  std::vector<Tensor> out;
+  int64_t from = 0;
+  for (int64_t end : indices) {
+    out.push_back(self.slice(dim, from, end, 1));
+    from = end;
+  }
+  out.push_back(self.slice(dim, from, self.size(dim), 1));
+  return out;
+}
+
+std::vector<Tensor> tensor_split_tensor_indices_or_sections(const Tensor& self, const Tensor& cuts, int64_t dim) {
+  TENON_CHECK(cuts.scalar_type() == kLong && cuts.dim() <= 1, ValueError,
+              "tensor_split: argument 'tensor_indices_or_sections' must be int64 with at most 1 dimension");
+  if (cuts.dim() == 0) return self.tensor_split(cuts.item().toLong(), dim);
+  Tensor host = cuts.cpu().contiguous();
+  return self.tensor_split(IntArrayRef(host.data_ptr<int64_t>(), static_cast<std::size_t>(host.numel())), dim);
+}
+
+std::vector<Tensor> hsplit_int(const Tensor& self, int64_t n) { return equal_parts("hsplit", self, n, h_dim(self)); }
+std::vector<Tensor> vsplit_int(const Tensor& self, int64_t n) { return equal_parts("vsplit", self, n, v_dim(self)); }
+std::vector<Tensor> dsplit_int(const Tensor& self, int64_t n) { return equal_parts("dsplit", self, n, d_dim(self)); }
+std::vector<Tensor> hsplit_array(const Tensor& self, IntArrayRef at) { return self.tensor_split(at, h_dim(self)); }
+std::vector<Tensor> vsplit_array(const Tensor& self, IntArrayRef at) { return self.tensor_split(at, v_dim(self)); }
+std::vector<Tensor> dsplit_array(const Tensor& self, IntArrayRef at) { return self.tensor_split(at, d_dim(self)); }
+
+}  // namespace tenon::composite
