@@ -23,9 +23,9 @@ std::optional<MemoryFormat> format(const TensorOptions& o, std::optional<MemoryF
 
 Tensor window(int64_t n, bool periodic, const TensorOptions& o, Tensor (*shape)(const Tensor& phase)) {
   TENON_CHECK(n >= 0, ValueError, "window: length ", n, " must not be negative");
-  if (n <= 1) return ones({n}, o);
+  if (n <= 1) return tenon::ones({n}, o);
   // `phase` runs over [0, 1]; a periodic window leaves out the last point.
-  Tensor steps = arange(n, plain(o).dtype(o.dtype())).div(static_cast<double>(periodic ? n : n - 1));
+  Tensor steps = tenon::arange(n, plain(o).dtype(o.dtype())).div(static_cast<double>(periodic ? n : n - 1));
   return finish(shape(steps), o);
 }
 Tensor hann(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.5).add(0.5); }

@@ -42,7 +42,7 @@ Tensor block_diag(TensorList tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     TENON_CHECK(tensors[i].dim() <= 2, ValueError, "block_diag: the tensor at position ", i, " has ", tensors[i].dim(),
                 " dimensions; at most 2 are possible");
-    parts.push_back(atleast_2d(tensors[i]));
+    parts.push_back(tenon::atleast_2d(tensors[i]));
     columns += parts.back().size(1);
   }
   int64_t at = 0;
@@ -87,7 +87,7 @@ Tensor cartesian_prod(TensorList tensors) {
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> grids = tenon::meshgrid(tensors, "ij");
   for (Tensor& g : grids) g = g.reshape({-1});
-  return stack(grids, 1);
+  return tenon::stack(grids, 1);
 }
 
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {

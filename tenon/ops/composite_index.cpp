@@ -112,7 +112,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   }
   std::vector<int64_t> shape = self.sizes().vec();
   shape.push_back(num_classes);
-  return zeros(shape, self.options()).scatter_(-1, self.unsqueeze(-1), 1);
+  return tenon::zeros(shape, self.options()).scatter_(-1, self.unsqueeze(-1), 1);
 }
 
 }  // namespace tenon::composite

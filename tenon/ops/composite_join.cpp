@@ -25,19 +25,19 @@ Tensor stack(TensorList tensors, int64_t dim) {
 Tensor hstack(TensorList tensors) {
   TENON_CHECK(!tensors.empty(), ValueError, "hstack: expected a non-empty list of tensors");
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors) parts.push_back(atleast_1d(t));
+  for (const Tensor& t : tensors) parts.push_back(tenon::atleast_1d(t));
   return cat(parts, parts[0].dim() == 1 ? 0 : 1);
 }
 Tensor vstack(TensorList tensors) {
   TENON_CHECK(!tensors.empty(), ValueError, "vstack: expected a non-empty list of tensors");
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors) parts.push_back(atleast_2d(t));
+  for (const Tensor& t : tensors) parts.push_back(tenon::atleast_2d(t));
   return cat(parts, 0);
 }
 Tensor dstack(TensorList tensors) {
   TENON_CHECK(!tensors.empty(), ValueError, "dstack: expected a non-empty list of tensors");
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors) parts.push_back(atleast_3d(t));
+  for (const Tensor& t : tensors) parts.push_back(tenon::atleast_3d(t));
   return cat(parts, 2);
 }
 Tensor column_stack(TensorList tensors) {

@@ -90,7 +90,7 @@ Tensor normal_float_Tensor(double mean, const Tensor& std, const Gen& g) {
   return empty_like(std, TensorOptions()).normal_(0, 1, g).mul_(std.detach()).add_(mean);
 }
 Tensor normal_Tensor_Tensor(const Tensor& mean, const Tensor& std, const Gen& g) {
-  Tensor noise = tenon::empty(broadcast_tensors({mean, std})[0].sizes(), plain(mean.options()));
+  Tensor noise = tenon::empty(tenon::broadcast_tensors({mean, std})[0].sizes(), plain(mean.options()));
   return noise.normal_(0, 1, g).mul_(std.detach()).add_(mean.detach());
 }
 
@@ -107,7 +107,7 @@ Tensor dropout(const Tensor& input, double p, bool train) {
 Tensor dropout_(const Tensor& self, double p, bool train) {
   check_p("dropout_", p);
   if (!train || p == 0 || self.numel() == 0) return self;
-  return self.mul_(p == 1 ? zeros_like(self) : keep_noise(self, self.sizes(), p).div_(1 - p));
+  return self.mul_(p == 1 ? tenon::zeros_like(self) : keep_noise(self, self.sizes(), p).div_(1 - p));
 }
 Tensor feature_dropout(const Tensor& input, double p, bool train) {
   check_p("feature_dropout", p);

@@ -22,7 +22,7 @@ Tensor msort(const Tensor& self) { return std::get<0>(tenon::sort(self, std::opt
 
 Tensor searchsorted_Scalar(const Tensor& row, const Scalar& v, bool out_int32, bool right, std::optional<std::string_view> side,
                            const std::optional<Tensor>& sorter) {
-  return tenon::searchsorted(row, scalar_tensor(v, row.options().requires_grad(std::nullopt)), out_int32, right, side, sorter);
+  return tenon::searchsorted(row, tenon::scalar_tensor(v, row.options().requires_grad(std::nullopt)), out_int32, right, side, sorter);
 }
 Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
   TENON_CHECK(boundaries.dim() == 1, ValueError, "bucketize: argument 'boundaries' must have 1 dimension, got ", boundaries.dim());
@@ -39,7 +39,7 @@ Tensor isin_Tensor_Tensor(const Tensor& elements, const Tensor& test, bool, bool
   Tensor among = std::get<0>(tenon::sort(test.reshape({-1}).to(wide), 0, false)), of = elements.to(wide);
   Tensor found;
   if (among.numel() == 0) {
-    found = zeros(elements.sizes(), TensorOptions(kBool).device(elements.device()));
+    found = tenon::zeros(elements.sizes(), TensorOptions(kBool).device(elements.device()));
   } else if (wide == kBool) {
     found = of.unsqueeze(-1).eq(among).any(-1);
   } else {
@@ -61,8 +61,8 @@ Tensor bincount(const Tensor& self, const std::optional<Tensor>& weights, int64_
     bins = std::max(bins, self.max().item().toLong() + 1);
   }
   Tensor at = self.to(kLong);
-  Tensor amount = !weights ? ones_like(at) : weights->scalar_type() == kFloat ? *weights : weights->to(kDouble);
-  return zeros({bins}, amount.options()).index_add_(0, at, amount);
+  Tensor amount = !weights ? tenon::ones_like(at) : weights->scalar_type() == kFloat ? *weights : weights->to(kDouble);
+  return tenon::zeros({bins}, amount.options()).index_add_(0, at, amount);
 }
 
 Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
