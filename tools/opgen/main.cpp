@@ -13,14 +13,7 @@
 #include <set>
 
 #include "tools/opgen/emit.h"
-#if __has_include("tools/opgen/pointwise.h")
 #include "tools/opgen/pointwise.h"
-#else
-namespace opgen {
-inline int generate_pointwise(const std::string&, const std::string&) { return 0; }
-inline std::vector<std::string> pointwise_names(const std::string&) { return {}; }
-}  // namespace opgen
-#endif
 
 namespace fs = std::filesystem;
 using namespace opgen;
