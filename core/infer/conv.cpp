@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of convolutions and their gradients.
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
+
+// One entry a spatial dimension, or one for all.
+int64_t item(Infer& c, int arg, int d, int nd) {
+  const IntArrayRef v = c.ints(arg);
+  if (v.size() != 1 && v.size() != static_cast<std::size_t>(nd)) {
+    fail<ValueError>(c, c.arg(arg), " needs ", nd, " entries, got ", text(v));
+  }
+  return v[v.size() == 1 ? 0 : static_cast<std::size_t>(d)];
+}
+
+void check_parameters(Infer& c, int nd) {
+  for (int d = 0; d < nd; ++d) {
+    if (item(c, kStride, d, nd) <= 0) {
+      fail<ValueError>(c, c.arg(kStride), " must be positive, got ", text(c.ints(kStride)));
+    }
+    if (item(c, kPadding, d, nd) < 0) {
+      fail<ValueError>(c, "negative padding is not supported here, got ", text(c.ints(kPadding)));
+    }
+    if (item(c, kDilation, d, nd) <= 0) {
+      fail<ValueError>(c, c.arg(kDilation), " must be positive, got ", text(c.ints(kDilation)));
+    }
+    if (c.flag(kTransposed)) {
+      const int64_t extra = item(c, kOutputPadding, d, nd);
+      if (extra < 0 || (extra >= item(c, kStride, d, nd) && extra >= item(c, kDilation, d, nd))) {
+        fail<ValueError>(c, c.arg(kOutputPadding), " must be smaller than stride or dilation, got ",
+                         text(c.ints(kOutputPadding)));
+      }
+    }
+  }
+}
+
+void check_tensors(Infer& c) {
+  const TensorImpl &input = c.tensor(kInput), &weight = c.tensor(kWeight);
+  if (input.ndim() != weight.ndim() || input.ndim() < 3 || input.ndim() > 5) {
+    fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", text(weight.sizes()), ", got ",
+                     input.ndim(), "-D input of shape ", text(input.sizes()));
+  }
+  if (input.dtype != weight.dtype) {
+    fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but weight has ", dtype_name(weight.dtype));
+  }
+  const int64_t groups = c.integer(kGroups), leading = weight.size(0);
+  if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
+  const bool transposed = c.flag(kTransposed);
+  const int64_t expected = transposed ? leading : weight.size(1) * groups;
+  if (input.size(1) != expected || leading % groups != 0) {
+    fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()), ": expected input channels ", expected,
+                     leading % groups ? " and a first size of weight that groups divides" : "", ", got ",
+                     input.size(1), " in input ", text(input.sizes()));
+  }
+  const TensorImpl* bias = c.tensor_or_null(kBias);
+  if (!bias) return;
+  const int64_t filters = transposed ? weight.size(1) * groups : leading;
+  if (bias->ndim() != 1 || bias->size(0) != filters) {
+    fail<ValueError>(c, "bias must have shape [", filters, "] for weight ", text(weight.sizes()), ", got ",
+                     text(bias->sizes()));
+  }
+  if (bias->dtype != input.dtype) {
+    fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but bias has ", dtype_name(bias->dtype));
+  }
+}
+
+}  // namespace
+
+TENON_INFER(convolution) {
+  check_tensors(c);
+  const TensorImpl &input = c.tensor(kInput), &weight = c.tensor(kWeight);
+  const int nd = input.ndim() - 2;
+  check_parameters(c, nd);
+  const bool transposed = c.flag(kTransposed);
+  int64_t sizes[5] = {input.size(0), transposed ? weight.size(1) * c.integer(kGroups) : weight.size(0)};
+  for (int d = 0; d < nd; ++d) {
+    const int64_t n = input.size(2 + d), stride = item(c, kStride, d, nd), pad = item(c, kPadding, d, nd);
+    const int64_t reach = (weight.size(2 + d) - 1) * item(c, kDilation, d, nd) + 1;
+    if (transposed) {
+      sizes[2 + d] = (n - 1) * stride - 2 * pad + reach + item(c, kOutputPadding, d, nd);
+    } else {
+      if (weight.size(2 + d) <= 0 || n + 2 * pad < reach) {
+        fail<ValueError>(c, "the kernel of size ", reach, " (with dilation) is larger than the padded input of size ",
+                         n + 2 * pad, " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
+                         text(weight.sizes()));
+      }
+      sizes[2 + d] = (n + 2 * pad - reach) / stride + 1;
+    }
+    if (sizes[2 + d] < (transposed ? 0 : 1)) {
+      fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d, ", input ",
+                       text(input.sizes()), ", weight ", text(weight.sizes()));
+    }
+  }
+  c.set(0, {sizes, static_cast<std::size_t>(nd + 2)}, input.dtype);
+}
+
+TENON_INFER(convolution_backward) {
+  const TensorImpl &grad = c.tensor(0), &input = c.tensor(1), &weight = c.tensor(2);
+  if (grad.ndim() != input.ndim() || weight.ndim() != input.ndim()) {
+    fail<ValueError>(c, "grad_output ", text(grad.sizes()), ", input ", text(input.sizes()), " and weight ",
+                     text(weight.sizes()), " must have as many dimensions");
+  }
+  for (const TensorImpl* t : {&input, &weight}) {
+    if (t->dtype != grad.dtype) {
+      fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but another argument has ",
+                      dtype_name(t->dtype));
+    }
+  }
+  constexpr int kMask = 10;
+  const int64_t filters[] = {grad.size(1)};
+  if (c.bit(kMask, 0)) c.set(0, input.sizes(), grad.dtype);
+  else c.set_undefined(0);
+  if (c.bit(kMask, 1)) c.set(1, weight.sizes(), grad.dtype);
+  else c.set_undefined(1);
+  if (c.bit(kMask, 2)) c.set(2, filters, grad.dtype);
+  else c.set_undefined(2);
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of matrix products.
+#include <cstring>
+
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+void need_ndim(Infer& c, int arg, int ndim) {
+  if (c.tensor(arg).ndim() != ndim) {
+    fail<ValueError>(c, c.arg(arg), " must have ", ndim, ndim == 1 ? " dimension" : " dimensions", ", got shape ",
+                     text(c.tensor(arg).sizes()));
+  }
+}
+
+void same_dtype(Infer& c, int a, int b) {
+  if (c.tensor(a).dtype != c.tensor(b).dtype) {
+    fail<TypeError>(c, "expected both operands to have the same dtype, got ", dtype_name(c.tensor(a).dtype), " and ",
+                    dtype_name(c.tensor(b).dtype), " (", c.arg(b), ")");
+  }
+}
+
+void same_size(Infer& c, int a, int a_dim, int b, int b_dim) {
+  if (c.tensor(a).size(a_dim) != c.tensor(b).size(b_dim)) {
+    fail<ValueError>(c, "shapes cannot be multiplied: ", text(c.tensor(a).sizes()), " and ", text(c.tensor(b).sizes()),
+                     "; size ", c.tensor(a).size(a_dim), " at dimension ", a_dim, " is not ",
+                     c.tensor(b).size(b_dim));
+  }
+}
+
+// Output 0 of `sizes`; argument 0 is expanded to it.
+void addend(Infer& c, IntArrayRef sizes) {
+  const TensorImpl& self = c.tensor(0);
+  const int lead = static_cast<int>(sizes.size()) - self.ndim();
+  bool fits = lead >= 0;
+  for (int d = 0; fits && d < self.ndim(); ++d) {
+    fits = self.size(d) == 1 || self.size(d) == sizes[static_cast<std::size_t>(d + lead)];
+  }
+  if (!fits) {
+    fail<ValueError>(c, c.arg(0), " of shape ", text(self.sizes()), " cannot be expanded to ", text(sizes));
+  }
+  c.set(0, sizes, self.dtype);
+  c.expand(0);
+}
+
+void check_matrices(Infer& c, int a, int b) {
+  need_ndim(c, a, 2);
+  need_ndim(c, b, 2);
+  same_dtype(c, a, b);
+  same_size(c, a, 1, b, 0);
+}
+
+void check_batches(Infer& c, int a, int b) {
+  need_ndim(c, a, 3);
+  need_ndim(c, b, 3);
+  same_dtype(c, a, b);
+  same_size(c, a, 0, b, 0);
+  same_size(c, a, 2, b, 1);
+}
+
+}  // namespace
+
+TENON_INFER(mm) {
+  check_matrices(c, 0, 1);
+  const int64_t sizes[] = {c.tensor(0).size(0), c.tensor(1).size(1)};
+  c.set(0, sizes, c.tensor(0).dtype);
+}
+
+TENON_INFER(bmm) {
+  check_batches(c, 0, 1);
+  const int64_t sizes[] = {c.tensor(0).size(0), c.tensor(0).size(1), c.tensor(1).size(2)};
+  c.set(0, sizes, c.tensor(0).dtype);
+}
+
+TENON_INFER(addmm) {
+  check_matrices(c, 1, 2);
+  same_dtype(c, 1, 0);
+  const int64_t sizes[] = {c.tensor(1).size(0), c.tensor(2).size(1)};
+  addend(c, sizes);
+}
+
+TENON_INFER(baddbmm) {
+  check_batches(c, 1, 2);
+  same_dtype(c, 1, 0);
+  const int64_t sizes[] = {c.tensor(1).size(0), c.tensor(1).size(1), c.tensor(2).size(2)};
+  addend(c, sizes);
+}
+
+TENON_INFER(mv) {
+  need_ndim(c, 0, 2);
+  need_ndim(c, 1, 1);
+  same_dtype(c, 0, 1);
+  same_size(c, 0, 1, 1, 0);
+  const int64_t sizes[] = {c.tensor(0).size(0)};
+  c.set(0, sizes, c.tensor(0).dtype);
+}
+
+TENON_INFER(addmv) {
+  need_ndim(c, 1, 2);
+  need_ndim(c, 2, 1);
+  same_dtype(c, 1, 2);
+  same_dtype(c, 1, 0);
+  same_size(c, 1, 1, 2, 0);
+  const int64_t sizes[] = {c.tensor(1).size(0)};
+  addend(c, sizes);
+}
+
+TENON_INFER(dot) {
+  need_ndim(c, 0, 1);
+  need_ndim(c, 1, 1);
+  same_dtype(c, 0, 1);
+  same_size(c, 0, 0, 1, 0);
+  c.set(0, {}, c.tensor(0).dtype);
+}
+
+}  // namespace tenon::core

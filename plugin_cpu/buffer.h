@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Host memory of one call: taken from the heap, 64-byte aligned, given back at the end of the scope.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace tenon::cpu {
+
+class Buffer {
+ public:
+  explicit Buffer(int64_t bytes) {
+    if (bytes <= 0) return;
+    p_ = std::aligned_alloc(64, (static_cast<std::size_t>(bytes) + 63) / 64 * 64);
+    if (!p_) throw std::bad_alloc();
+  }
+  Buffer(Buffer&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { std::free(p_); }
+  template <class T = void>
+  T* as() const { return static_cast<T*>(p_); }
+
+ private:
+  void* p_ = nullptr;
+};
+
+// Memory that a thread keeps between calls. Contents are undefined after each `get`.
+template <class Tag>
+class ThreadBuffer {
+ public:
+  static void* get(int64_t bytes) {
+    thread_local ThreadBuffer s;
+    if (bytes > s.size_) {
+      std::free(s.p_);
+      s.size_ = (bytes + 4095) / 4096 * 4096;
+      s.p_ = std::aligned_alloc(64, static_cast<std::size_t>(s.size_));
+      if (!s.p_) {
+        s.size_ = 0;
+        throw std::bad_alloc();
+      }
+    }
+    return s.p_;
+  }
+  ~ThreadBuffer() { std::free(p_); }
+
+ private:
+  void* p_ = nullptr;
+  int64_t size_ = 0;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Means of windows or cells and their gradients. Overwritten: the output. 16-bit floats are summed in float.
+#include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
+#include "tenon/sdk/ops/_adaptive_avg_pool2d_backward.h"
+#include "tenon/sdk/ops/_adaptive_avg_pool3d.h"
+#include "tenon/sdk/ops/_adaptive_avg_pool3d_backward.h"
+#include "tenon/sdk/ops/avg_pool2d.h"
+#include "tenon/sdk/ops/avg_pool2d_backward.h"
+#include "tenon/sdk/ops/avg_pool3d.h"
+#include "tenon/sdk/ops/avg_pool3d_backward.h"
+
+#include <vector>
+
+#include "plugin_cpu/pool.h"
+
+namespace {
+
+using namespace tenon::sdk;
+using tenon::cpu::Pool;
+using tenon::cpu::pool_shape;
+using tenon::cpu::pool_windows;
+using tenon::cpu::Taps;
+
+// Elements [from[i], to[i]) of each dimension, and what their sum is divided by.
+struct Window {
+  int64_t from[3], to[3], divisor;
+};
+
+struct Divisor {
+  bool include_pad;
+  std::optional<int64_t> fixed;
+};
+
+Window window(const Pool& p, const Divisor& divisor, const int64_t (&o)[3]) {
+  Window w;
+  int64_t padded = 1, inside = 1;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t start = o[i] * p.stride[i] - p.pad[i], end = std::min(start + p.kernel[i], p.in[i] + p.pad[i]);
+    w.from[i] = std::max<int64_t>(0, start);
+    w.to[i] = std::max(w.from[i], std::min(end, p.in[i]));
+    padded *= end - start;
+    inside *= w.to[i] - w.from[i];
+  }
+  w.divisor = divisor.fixed ? *divisor.fixed : divisor.include_pad ? padded : std::max<int64_t>(1, inside);
+  return w;
+}
+
+Window cell_window(const Pool& p, const int64_t (&o)[3]) {
+  Window w;
+  w.divisor = 1;
+  for (int i = 0; i < 3; ++i) {
+    const Taps t = tenon::cpu::cell(p, i, o[i]);
+    w.from[i] = t.first;
+    w.to[i] = t.last;
+    w.divisor *= t.last - t.first;
+  }
+  return w;
+}
+
+// f(index of the output in its plane, window)
+template <class Windows, class F>
+void each_output(const Pool& p, Windows&& windows, F&& f) {
+  int64_t at = 0;
+  int64_t o[3];
+  for (o[0] = 0; o[0] < p.out[0]; ++o[0]) {
+    for (o[1] = 0; o[1] < p.out[1]; ++o[1]) {
+      for (o[2] = 0; o[2] < p.out[2]; ++o[2]) f(at++, windows(o));
+    }
+  }
+}
+
+template <class T, class Windows>
+void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
+  using C = compute_t<T>;
+  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      const T* plane = x + q * p.in_plane();
+      T* out = y + q * p.out_plane();
+      each_output(p, windows, [&](int64_t at, const Window& w) {
+        C sum = 0;
+        for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
+          for (int64_t h = w.from[1]; h < w.to[1]; ++h) {
+            const T* line = plane + (d * p.in[1] + h) * p.in[2];
+            for (int64_t i = w.from[2]; i < w.to[2]; ++i) sum = static_cast<C>(sum + static_cast<C>(line[i]));
+          }
+        }
+        // Integers divide as C++ does, towards zero.
+        if constexpr (std::is_integral_v<C>) out[at] = static_cast<T>(static_cast<int64_t>(sum) / w.divisor);
+        else out[at] = T(sum / static_cast<C>(w.divisor));
+      });
+    }
+  });
+}
+
+template <class T, class Windows>
+void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
+  using C = compute_t<T>;
+  const int64_t n = p.in_plane();
+  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
+    std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
+    for (int64_t q = begin; q < end; ++q) {
+      const T* grad = dy + q * p.out_plane();
+      C* sum;
+      if constexpr (std::is_same_v<C, T>) sum = dx + q * n;
+      else sum = sums.data();
+      std::fill(sum, sum + n, C(0));
+      each_output(p, windows, [&](int64_t at, const Window& w) {
+        const C share = static_cast<C>(static_cast<C>(grad[at]) / static_cast<C>(w.divisor));
+        for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
+          for (int64_t h = w.from[1]; h < w.to[1]; ++h) {
+            C* line = sum + (d * p.in[1] + h) * p.in[2];
+            for (int64_t i = w.from[2]; i < w.to[2]; ++i) line[i] = static_cast<C>(line[i] + share);
+          }
+        }
+      });
+      if constexpr (!std::is_same_v<C, T>) {
+        for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sum[i]);
+      }
+    }
+  });
+}
+
+tn_status avg_forward(Tensor out, Tensor self, int nd, Ints kernel, Ints stride, Ints pad, Divisor divisor) {
+  if (out.numel() == 0) return TN_OK;
+  const Pool p = pool_windows(self, out, nd, kernel, stride, pad, {});
+  dispatch_number(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return window(p, divisor, o); });
+  });
+  return TN_OK;
+}
+
+tn_status avg_backward(Tensor out, Tensor grad, int nd, Ints kernel, Ints stride, Ints pad, Divisor divisor) {
+  if (out.numel() == 0) return TN_OK;
+  const Pool p = pool_windows(out, grad, nd, kernel, stride, pad, {});
+  dispatch_number(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return window(p, divisor, o); });
+  });
+  return TN_OK;
+}
+
+tn_status cells(Tensor out, Tensor self, int nd) {
+  if (out.numel() == 0) return TN_OK;
+  const Pool p = pool_shape(self, out, nd);
+  dispatch_floating(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return cell_window(p, o); });
+  });
+  return TN_OK;
+}
+
+tn_status cells_backward(Tensor out, Tensor grad, int nd) {
+  if (out.numel() == 0) return TN_OK;
+  const Pool p = pool_shape(out, grad, nd);
+  dispatch_floating(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return cell_window(p, o); });
+  });
+  return TN_OK;
+}
+
+using OptInt = std::optional<int64_t>;
+
+tn_status avg_pool2d(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
+                     OptInt divisor) {
+  return avg_forward(out, self, 2, kernel, stride, pad, {include_pad, divisor});
+}
+tn_status avg_pool3d(Call&, Tensor out, Tensor self, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
+                     OptInt divisor) {
+  return avg_forward(out, self, 3, kernel, stride, pad, {include_pad, divisor});
+}
+tn_status avg_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool,
+                              bool include_pad, OptInt divisor) {
+  return avg_backward(out, grad, 2, kernel, stride, pad, {include_pad, divisor});
+}
+tn_status avg_pool3d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool,
+                              bool include_pad, OptInt divisor) {
+  return avg_backward(out, grad, 3, kernel, stride, pad, {include_pad, divisor});
+}
+tn_status adaptive2d(Call&, Tensor out, Tensor self, Ints) { return cells(out, self, 2); }
+tn_status adaptive3d(Call&, Tensor out, Tensor self, Ints) { return cells(out, self, 3); }
+tn_status adaptive2d_backward(Call&, Tensor out, Tensor grad, Tensor) { return cells_backward(out, grad, 2); }
+tn_status adaptive3d_backward(Call&, Tensor out, Tensor grad, Tensor) { return cells_backward(out, grad, 3); }
+
+}  // namespace
+
+TN_KERNEL(avg_pool2d, avg_pool2d, dtypes("number"));
+TN_KERNEL(avg_pool3d, avg_pool3d, dtypes("number"));
+TN_KERNEL(avg_pool2d_backward, avg_pool2d_backward, dtypes("number"));
+TN_KERNEL(avg_pool3d_backward, avg_pool3d_backward, dtypes("number"));
+TN_KERNEL(_adaptive_avg_pool2d, adaptive2d, dtypes("floating"));
+TN_KERNEL(_adaptive_avg_pool2d_backward, adaptive2d_backward, dtypes("floating"));
+TN_KERNEL(_adaptive_avg_pool3d, adaptive3d, dtypes("floating"));
+TN_KERNEL(_adaptive_avg_pool3d_backward, adaptive3d_backward, dtypes("floating"));

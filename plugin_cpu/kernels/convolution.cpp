@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to oneDNN, 16-bit floats
+// are computed in float32 and rounded once, other dtypes are unfolded and multiplied.
+#include "tenon/sdk/ops/convolution.h"
+#include "tenon/sdk/ops/convolution_backward.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "plugin_cpu/conv.h"
+#include "plugin_cpu/buffer.h"
+
+namespace {
+
+using namespace tenon::sdk;
+using tenon::cpu::Conv;
+using tenon::cpu::Buffer;
+
+// `x` is the wider side: the input, or the output of a transposed convolution.
+Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation, int64_t groups) {
+  Conv c;
+  c.batch = x.size(0);
+  c.channels = x.size(1);
+  c.filters = y.size(1);
+  c.groups = groups;
+  const int nd = x.ndim() - 2, lead = 3 - nd;
+  for (int i = 0; i < 3; ++i) {
+    const bool real = i >= lead;
+    const int d = i - lead;
+    const auto item = [&](Ints v) { return v[v.size() == 1 ? 0 : d]; };
+    c.in[i] = real ? x.size(2 + d) : 1;
+    c.out[i] = real ? y.size(2 + d) : 1;
+    c.kernel[i] = real ? weight.size(2 + d) : 1;
+    c.stride[i] = real ? item(stride) : 1;
+    c.pad[i] = real ? item(padding) : 0;
+    c.dilation[i] = real ? item(dilation) : 1;
+  }
+  return c;
+}
+
+void zero(Tensor t) { std::memset(t.data(), 0, static_cast<std::size_t>(t.numel() * item_size(t.dtype()))); }
+
+// A tensor's elements in the dtype that the products are computed in.
+class Widened {
+ public:
+  Widened(Tensor t, bool read) : t_(t), memory_(t.defined() && half() ? t.numel() * 4 : 0) {
+    if (!read || !t.defined() || !half()) return;
+    dispatch_floating(t.dtype(), [&](auto tag) {
+      using T = tn_type(tag);
+      const T* from = t.data<T>();
+      float* to = memory_.as<float>();
+      parallel_for(t.numel(), 32768, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; ++i) to[i] = static_cast<float>(from[i]);
+      });
+    });
+  }
+  void* data() const { return !t_.defined() ? nullptr : half() ? memory_.as<>() : t_.data(); }
+  DType dtype() const { return half() ? kFloat32 : t_.dtype(); }
+  void store() const {
+    if (!half()) return;
+    dispatch_floating(t_.dtype(), [&](auto tag) {
+      using T = tn_type(tag);
+      const float* from = memory_.as<float>();
+      T* to = t_.data<T>();
+      parallel_for(t_.numel(), 32768, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; ++i) to[i] = T(from[i]);
+      });
+    });
+  }
+
+ private:
+  bool half() const { return t_.dtype().bits == 16 && is_floating(t_.dtype()); }
+  Tensor t_;
+  Buffer memory_;
+};
+
+template <class T>
+const T* as(const void* p) { return static_cast<const T*>(p); }
+
+void forward(DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+  if (t == kFloat32 &&
+      tenon::cpu::conv_forward_onednn(c, as<float>(x), as<float>(w), as<float>(bias), static_cast<float*>(y))) {
+    return;
+  }
+  tenon::cpu::conv_forward(t, c, x, w, bias, y);
+}
+
+void backward_data(DType t, const Conv& c, const void* dy, const void* w, void* dx) {
+  if (t == kFloat32 &&
+      tenon::cpu::conv_backward_data_onednn(c, as<float>(dy), as<float>(w), static_cast<float*>(dx))) {
+    return;
+  }
+  tenon::cpu::conv_backward_data(t, c, dy, w, dx);
+}
+
+void backward_weights(DType t, const Conv& c, const void* x, const void* dy, void* dw) {
+  if (t == kFloat32 &&
+      tenon::cpu::conv_backward_weights_onednn(c, as<float>(x), as<float>(dy), static_cast<float*>(dw))) {
+    return;
+  }
+  tenon::cpu::conv_backward_weights(t, c, x, dy, dw);
+}
+
+int64_t plane(Tensor t) {
+  int64_t n = 1;
+  for (int d = 2; d < t.ndim(); ++d) n *= t.size(d);
+  return n;
+}
+
+tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride, Ints padding,
+                      Ints dilation, bool transposed, Ints, int64_t groups) {
+  if (out.numel() == 0) return TN_OK;
+  const Widened x(input, true), w(weight, true), b(bias, true), y(out, false);
+  const DType t = y.dtype();
+  if (input.numel() == 0 || weight.numel() == 0) {  // no channels: the bias alone
+    std::memset(y.data(), 0, static_cast<std::size_t>(out.numel() * item_size(t)));
+    if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
+  } else if (transposed) {
+    backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(), w.data(), y.data());
+    if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
+  } else {
+    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(), b.data(),
+            y.data());
+  }
+  y.store();
+  return TN_OK;
+}
+
+tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad_output,
+                               Tensor input, Tensor weight, std::optional<Ints>, Ints stride, Ints padding,
+                               Ints dilation, bool transposed, Ints, int64_t groups, Bools) {
+  const bool empty = grad_output.numel() == 0 || input.numel() == 0 || weight.numel() == 0;
+  const Widened dy(grad_output, true), x(input, !empty), w(weight, !empty);
+  const DType t = dy.dtype();
+  const Conv c = transposed ? geometry(grad_output, weight, input, stride, padding, dilation, groups)
+                            : geometry(input, weight, grad_output, stride, padding, dilation, groups);
+  if (grad_input.defined() && empty) zero(grad_input);
+  if (grad_input.defined() && !empty) {
+    const Widened out(grad_input, false);
+    if (transposed) forward(t, c, dy.data(), w.data(), nullptr, out.data());
+    else backward_data(t, c, dy.data(), w.data(), out.data());
+    out.store();
+  }
+  if (grad_weight.defined() && empty) zero(grad_weight);
+  if (grad_weight.defined() && !empty) {
+    const Widened out(grad_weight, false);
+    if (transposed) backward_weights(t, c, dy.data(), x.data(), out.data());
+    else backward_weights(t, c, x.data(), dy.data(), out.data());
+    out.store();
+  }
+  if (grad_bias.defined()) {
+    const Widened out(grad_bias, false);
+    tenon::cpu::bias_gradient(t, grad_output.size(0), grad_output.size(1), plane(grad_output), dy.data(), out.data());
+    out.store();
+  }
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(convolution, convolution, dtypes("number"));
+TN_KERNEL(convolution_backward, convolution_backward, dtypes("number"));

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN wins; among
+// equal elements the first does.
+#include "tenon/sdk/ops/adaptive_max_pool2d.h"
+#include "tenon/sdk/ops/adaptive_max_pool2d_backward.h"
+#include "tenon/sdk/ops/adaptive_max_pool3d.h"
+#include "tenon/sdk/ops/adaptive_max_pool3d_backward.h"
+#include "tenon/sdk/ops/max_pool2d_with_indices.h"
+#include "tenon/sdk/ops/max_pool2d_with_indices_backward.h"
+#include "tenon/sdk/ops/max_pool3d_with_indices.h"
+#include "tenon/sdk/ops/max_pool3d_with_indices_backward.h"
+
+#include <limits>
+#include <vector>
+
+#include "plugin_cpu/pool.h"
+#include "plugin_cpu/buffer.h"
+
+namespace {
+
+using namespace tenon::sdk;
+using tenon::cpu::cell;
+using tenon::cpu::Pool;
+using tenon::cpu::pool_shape;
+using tenon::cpu::pool_windows;
+using tenon::cpu::Taps;
+
+template <class T>
+bool wins(T v, T best) {
+  if constexpr (std::is_floating_point_v<T>) return !(v <= best) && !(best != best);
+  else return v > best;
+}
+
+// One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
+template <class T, class C>
+void max_line(const Pool& p, const T* x, int64_t od, int64_t oh, C* best, int64_t* where) {
+  const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
+  bool started = false;
+  for (int64_t a = td.first; a < td.last; ++a) {
+    const int64_t d = od * p.stride[0] - p.pad[0] + a * p.dilation[0];
+    for (int64_t b = th.first; b < th.last; ++b) {
+      const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1], line = (d * p.in[1] + h) * p.in[2];
+      if (!started) {
+        for (int64_t o = 0; o < p.out[2]; ++o) {
+          const int64_t w = o * p.stride[2] - p.pad[2] + taps_inside(p, 2, o).first * p.dilation[2];
+          where[o] = line + std::min(w, p.in[2] - 1);
+          best[o] = static_cast<C>(x[where[o]]);
+        }
+        started = true;
+      }
+      for (int64_t t = 0; t < p.kernel[2]; ++t) {
+        const Taps o = outputs_inside(p, t);
+        const int64_t from = line + t * p.dilation[2] - p.pad[2], s = p.stride[2];
+        for (int64_t i = o.first; i < o.last; ++i) {
+          const C v = static_cast<C>(x[from + i * s]);
+          const bool take = wins(v, best[i]);
+          best[i] = take ? v : best[i];
+          where[i] = take ? from + i * s : where[i];
+        }
+      }
+    }
+  }
+  if (!started) {  // every tap lies in the padding
+    std::fill(best, best + p.out[2], std::numeric_limits<C>::lowest());
+    std::fill(where, where + p.out[2], int64_t{0});
+  }
+}
+
+template <class T>
+void max_planes(const Pool& p, const T* x, T* y, int64_t* indices) {
+  using C = compute_t<T>;
+  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
+    std::vector<C> line(static_cast<std::size_t>(p.out[2]));
+    for (int64_t q = begin; q < end; ++q) {
+      const T* plane = x + q * p.in_plane();
+      int64_t at = q * p.out_plane();
+      for (int64_t d = 0; d < p.out[0]; ++d) {
+        for (int64_t h = 0; h < p.out[1]; ++h, at += p.out[2]) {
+          if constexpr (std::is_same_v<C, T>) {
+            max_line<T, C>(p, plane, d, h, y + at, indices + at);
+          } else {
+            max_line<T, C>(p, plane, d, h, line.data(), indices + at);
+            for (int64_t i = 0; i < p.out[2]; ++i) y[at + i] = T(line[static_cast<std::size_t>(i)]);
+          }
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void max_cells(const Pool& p, const T* x, T* y, int64_t* indices) {
+  using C = compute_t<T>;
+  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      const T* plane = x + q * p.in_plane();
+      int64_t at = q * p.out_plane();
+      for (int64_t od = 0; od < p.out[0]; ++od) {
+        const Taps td = cell(p, 0, od);
+        for (int64_t oh = 0; oh < p.out[1]; ++oh) {
+          const Taps th = cell(p, 1, oh);
+          for (int64_t ow = 0; ow < p.out[2]; ++ow, ++at) {
+            const Taps tw = cell(p, 2, ow);
+            int64_t where = (td.first * p.in[1] + th.first) * p.in[2] + tw.first;
+            C best = static_cast<C>(plane[where]);
+            for (int64_t d = td.first; d < td.last; ++d) {
+              for (int64_t h = th.first; h < th.last; ++h) {
+                for (int64_t w = tw.first; w < tw.last; ++w) {
+                  const int64_t from = (d * p.in[1] + h) * p.in[2] + w;
+                  const C v = static_cast<C>(plane[from]);
+                  if (wins(v, best)) best = v, where = from;
+                }
+              }
+            }
+            y[at] = T(best);
+            indices[at] = where;
+          }
+        }
+      }
+    }
+  });
+}
+
+// A plane belongs to one task, so that its sums have one order.
+template <class T>
+void scatter(const Pool& p, const T* dy, const int64_t* indices, T* dx) {
+  using C = compute_t<T>;
+  const int64_t n = p.in_plane(), m = p.out_plane();
+  parallel_for(p.planes, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, n + m)), [&](int64_t begin, int64_t end) {
+    std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
+    for (int64_t q = begin; q < end; ++q) {
+      C* sum;
+      if constexpr (std::is_same_v<C, T>) sum = dx + q * n;
+      else sum = sums.data();
+      std::fill(sum, sum + n, C(0));
+      for (int64_t i = q * m; i < (q + 1) * m; ++i) {
+        if (static_cast<uint64_t>(indices[i]) >= static_cast<uint64_t>(n)) {
+          throw Error(TN_ERROR_INDEX, "index ", indices[i], " is out of bounds for a plane of ", n, " elements");
+        }
+        sum[indices[i]] = static_cast<C>(sum[indices[i]] + static_cast<C>(dy[i]));
+      }
+      if constexpr (!std::is_same_v<C, T>) {
+        for (int64_t i = 0; i < n; ++i) dx[q * n + i] = T(sum[i]);
+      }
+    }
+  });
+}
+
+tn_status pool(Tensor out, Tensor indices, Tensor self, const Pool& p) {
+  if (out.numel() == 0) return TN_OK;
+  dispatch_number(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    max_planes<T>(p, self.data<T>(), out.data<T>(), indices.data<int64_t>());
+  });
+  return TN_OK;
+}
+
+tn_status adaptive(Tensor out, Tensor indices, Tensor self, int nd) {
+  if (out.numel() == 0) return TN_OK;
+  const Pool p = pool_shape(self, out, nd);
+  dispatch_floating(self.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    max_cells<T>(p, self.data<T>(), out.data<T>(), indices.data<int64_t>());
+  });
+  return TN_OK;
+}
+
+tn_status backward(Tensor out, Tensor grad, Tensor indices, int nd) {
+  const Pool p = pool_shape(out, grad, nd);
+  if (out.numel() == 0) return TN_OK;
+  dispatch_number(out.dtype(), [&](auto tag) {
+    using T = tn_type(tag);
+    scatter<T>(p, grad.data<T>(), indices.data<int64_t>(), out.data<T>());
+  });
+  return TN_OK;
+}
+
+tn_status max_pool2d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad, Ints dilation,
+                     bool) {
+  return pool(out, indices, self, pool_windows(self, out, 2, kernel, stride, pad, dilation));
+}
+tn_status max_pool3d(Call&, Tensor out, Tensor indices, Tensor self, Ints kernel, Ints stride, Ints pad, Ints dilation,
+                     bool) {
+  return pool(out, indices, self, pool_windows(self, out, 3, kernel, stride, pad, dilation));
+}
+tn_status max_pool2d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool, Tensor indices) {
+  return backward(out, grad, indices, 2);
+}
+tn_status max_pool3d_backward(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool, Tensor indices) {
+  return backward(out, grad, indices, 3);
+}
+tn_status adaptive2d(Call&, Tensor out, Tensor indices, Tensor self, Ints) { return adaptive(out, indices, self, 2); }
+tn_status adaptive3d(Call&, Tensor out, Tensor indices, Tensor self, Ints) { return adaptive(out, indices, self, 3); }
+tn_status adaptive2d_backward(Call&, Tensor out, Tensor grad, Tensor, Tensor indices) {
+  return backward(out, grad, indices, 2);
+}
+tn_status adaptive3d_backward(Call&, Tensor out, Tensor grad, Tensor, Tensor indices) {
+  return backward(out, grad, indices, 3);
+}
+
+}  // namespace
+
+TN_KERNEL(max_pool2d_with_indices, max_pool2d, dtypes("number"));
+TN_KERNEL(max_pool3d_with_indices, max_pool3d, dtypes("number"));
+TN_KERNEL(max_pool2d_with_indices_backward, max_pool2d_backward, dtypes("number"));
+TN_KERNEL(max_pool3d_with_indices_backward, max_pool3d_backward, dtypes("number"));
+TN_KERNEL(adaptive_max_pool2d, adaptive2d, dtypes("floating"));
+TN_KERNEL(adaptive_max_pool3d, adaptive3d, dtypes("floating"));
+TN_KERNEL(adaptive_max_pool2d_backward, adaptive2d_backward, dtypes("floating"));
+TN_KERNEL(adaptive_max_pool3d_backward, adaptive3d_backward, dtypes("floating"));

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/onednn.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include <omp.h>
+
+#include <string>
+
+namespace tenon::cpu::onednn {
+namespace {
+
+// Virtual machines may offer AMX without describing its tiles (leaf 0x1D empty); oneDNN would then load an invalid
+// palette and the process would die with SIGILL.
+bool amx_is_broken() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+  const bool offered = d & (1u << 24);  // AMX-TILE
+  if (!offered) return false;
+  if (!__get_cpuid_count(0x1d, 1, &a, &b, &c, &d)) return true;
+  return a == 0 || b == 0;
+#else
+  return false;
+#endif
+}
+
+struct Library {
+  bool capped = amx_is_broken();
+  dnnl::engine engine;
+  std::string text;
+
+  Library() {
+    if (capped) dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
+    engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
+    const dnnl_version_t* v = dnnl_version();
+    text = "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+    if (capped) text += ", AMX off: the processor does not describe its tiles";
+  }
+};
+
+Library& library() {
+  static Library l;
+  return l;
+}
+
+}  // namespace
+
+const dnnl::engine& engine() {
+  // Of this thread alone: core's pool does the rest.
+  thread_local const bool ready = (omp_set_num_threads(1), true);
+  (void)ready;
+  return library().engine;
+}
+
+dnnl::stream& stream() {
+  thread_local dnnl::stream s(engine());
+  return s;
+}
+
+const char* description() { return library().text.c_str(); }
+
+dnnl::memory::data_type data_type(int code, int bits) {
+  using D = dnnl::memory::data_type;
+  if (code == 2 && bits == 32) return D::f32;
+  if (code == 4 && bits == 16) return D::bf16;
+  return D::undef;
+}
+
+namespace {
+struct Reorder {
+  dnnl::reorder primitive;
+  dnnl::memory::desc from, to;
+};
+
+void append(Key& key, const dnnl::memory::desc& d) {
+#if DNNL_VERSION_MAJOR >= 3
+  const auto dims = d.get_dims();
+  const auto strides = d.get_strides();
+  const auto blocks = d.get_inner_blks(), idxs = d.get_inner_idxs(), padded = d.get_padded_dims();
+  key.push_back(static_cast<int64_t>(d.get_data_type()));
+  for (const auto* v : {&dims, &strides, &blocks, &idxs, &padded}) {
+    key.push_back(static_cast<int64_t>(v->size()));
+    key.insert(key.end(), v->begin(), v->end());
+  }
+#else
+  const dnnl_memory_desc_t& m = d.data;
+  key.push_back(m.data_type);
+  key.push_back(m.ndims);
+  for (int i = 0; i < m.ndims; ++i) {
+    key.push_back(m.dims[i]);
+    key.push_back(m.padded_dims[i]);
+    key.push_back(m.format_desc.blocking.strides[i]);
+  }
+  key.push_back(m.format_desc.blocking.inner_nblks);
+  for (int i = 0; i < m.format_desc.blocking.inner_nblks; ++i) {
+    key.push_back(m.format_desc.blocking.inner_blks[i]);
+    key.push_back(m.format_desc.blocking.inner_idxs[i]);
+  }
+#endif
+}
+}  // namespace
+
+void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to, void* dst) {
+  Key key;
+  key.reserve(64);
+  append(key, from);
+  append(key, to);
+  Reorder& r = Cache<Reorder>::local().get(key, [&] {
+    const dnnl::reorder::primitive_desc pd(engine(), from, engine(), to);
+    return Reorder{dnnl::reorder(pd), from, to};
+  });
+  r.primitive.execute(stream(), {{DNNL_ARG_FROM, wrap(from, src)}, {DNNL_ARG_TO, wrap(to, dst)}});
+}
+
+}  // namespace tenon::cpu::onednn
