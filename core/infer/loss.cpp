@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of losses.
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+void check_target(Infer& c) {
+  const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
+  if (!isIntegralType(target.dtype)) {
+    fail<TypeError>(c, "target must hold classes of an integral dtype, got ", dtype_name(target.dtype));
+  }
+  const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
+  if (const TensorImpl* weight = c.tensor_or_null(2)) {
+    if (weight->ndim() != 1 || weight->size(0) != classes) {
+      fail<ValueError>(c, "weight must have one entry for each of ", classes, " classes, got shape ",
+                       text(weight->sizes()));
+    }
+    if (weight->dtype != self.dtype) {
+      fail<TypeError>(c, "weight must have the input's dtype ", dtype_name(self.dtype), ", got ",
+                      dtype_name(weight->dtype));
+    }
+  }
+  if (c.integer(3) < 0 || c.integer(3) > 2) {
+    fail<ValueError>(c, "reduction must be 0 (none), 1 (mean) or 2 (sum), got ", c.integer(3));
+  }
+}
+
+void outputs(Infer& c, IntArrayRef target) {
+  const ScalarType dtype = c.tensor(0).dtype;
+  c.set(0, c.integer(3) == 0 ? target : IntArrayRef{}, dtype);
+  c.set(1, {}, dtype);
+  c.checked = dtype;
+}
+
+}  // namespace
+
+TENON_INFER(nll_loss) {
+  const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
+  if (self.ndim() < 1 || self.ndim() > 2) {
+    fail<ValueError>(c, "expected 1-D or 2-D input, got ", self.ndim(), "-D input of shape ", text(self.sizes()));
+  }
+  if (target.ndim() > 1 || (self.ndim() == 1 && target.numel != 1)) {
+    fail<ValueError>(c, "expected a target of one class for each row of input ", text(self.sizes()), ", got shape ",
+                     text(target.sizes()));
+  }
+  if (self.ndim() == 2 && (target.ndim() != 1 || target.size(0) != self.size(0))) {
+    fail<ValueError>(c, "batch size of input (", self.size(0), ") and target (",
+                     target.ndim() ? target.size(0) : 1, ") differ");
+  }
+  check_target(c);
+  outputs(c, target.sizes());
+}
+
+TENON_INFER(nll_loss2d) {
+  const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
+  if (self.ndim() != 4 || target.ndim() != 3) {
+    fail<ValueError>(c, "expected 4-D input and 3-D target, got ", self.ndim(), "-D input ", text(self.sizes()),
+                     " and target ", text(target.sizes()));
+  }
+  if (self.size(0) != target.size(0)) {
+    fail<ValueError>(c, "batch size of input (", self.size(0), ") and target (", target.size(0), ") differ");
+  }
+  if (self.size(2) != target.size(1) || self.size(3) != target.size(2)) {
+    fail<ValueError>(c, "input ", text(self.sizes()), " and target ", text(target.sizes()), " differ in size");
+  }
+  check_target(c);
+  outputs(c, target.sizes());
+}
+
+TENON_INFER(nll_loss_backward) {
+  const TensorImpl& self = c.tensor(1);
+  c.set(0, self.sizes(), self.dtype);
+  c.checked = self.dtype;
+}
+
+}  // namespace tenon::core

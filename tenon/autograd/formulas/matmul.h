@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of products that do not fit into the row.
+#pragma once
+
+#include "tenon/ops.h"
+
+namespace tenon::autograd::formulas {
+
+// grad * factor, summed over the dimensions that were broadcast from `sizes`.
+Tensor scaled_sum_to(const Tensor& grad, const Scalar& factor, IntArrayRef sizes);
+
+}  // namespace tenon::autograd::formulas

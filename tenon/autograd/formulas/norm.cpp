@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "tenon/autograd.h"
+#include "tenon/autograd/formulas.h"
+
+namespace tenon::autograd::formulas {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+// Whether somebody will differentiate the gradient that is being computed.
+bool again(std::initializer_list<const Tensor*> tensors) {
+  if (!GradMode::is_enabled()) return false;
+  for (const Tensor* t : tensors) {
+    if (t->defined() && t->requires_grad()) return true;
+  }
+  return false;
+}
+
+bool again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight) {
+  return again({&grad, &input}) || (weight && again({&*weight}));
+}
+
+// Statistics over `dims`, kept as dimensions of size 1, as functions of the input.
+struct Statistics {
+  Tensor centred, rstd, normalized;
+  Statistics(const Tensor& x, const Dims& dims, double eps) {
+    centred = x - x.mean(dims, true);
+    rstd = ((centred * centred).mean(dims, true) + eps).rsqrt();
+    normalized = centred * rstd;
+  }
+};
+
+// Gradient of `normalized` times g, by the input.
+Tensor through_statistics(const Statistics& s, const Tensor& g, const Dims& dims) {
+  return s.rstd * (g - g.mean(dims, true) - s.normalized * (g * s.normalized).mean(dims, true));
+}
+
+// What the gradients of the results mean and rstd add to that of the input; `count` elements share one of each.
+Tensor by_statistics(const Tensor& grad_mean, const Tensor& grad_rstd, const Statistics& s, double count) {
+  Tensor sum;
+  if (grad_mean.defined()) sum = (grad_mean / count).expand_as(s.centred);
+  if (grad_rstd.defined()) {
+    const Tensor t = -grad_rstd * s.rstd * s.rstd * s.rstd * s.centred / count;
+    sum = sum.defined() ? sum + t : t;
+  }
+  return sum;
+}
+
+// All dimensions but the second.
+Dims but_channels(const Tensor& x) {
+  Dims d{0};
+  for (int64_t i = 2; i < x.dim(); ++i) d.push_back(i);
+  return d;
+}
+
+// [C] as [1, C, 1, ...]
+Tensor by_channel(const Tensor& t, const Tensor& like) {
+  Dims sizes(static_cast<std::size_t>(std::max<int64_t>(2, like.dim())), 1);
+  sizes[1] = t.size(0);
+  return t.reshape(sizes);
+}
+
+Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defined() ? a + b : a; }
+
+}  // namespace
+
+std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad, const Tensor& input,
+                                                              const std::optional<Tensor>& weight, const Tensor& mean,
+                                                              const Tensor& rstd, double eps,
+                                                              std::array<bool, 3> mask) {
+  if (!grad.defined()) return {};
+  if (!again(grad, input, weight)) {
+    return tenon::native_batch_norm_backward(grad, input, weight, std::nullopt, std::nullopt, mean, rstd, true, eps,
+                                             mask);
+  }
+  const Dims dims = but_channels(input);
+  const Statistics s(input, dims, eps);
+  const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
+  return {mask[0] ? through_statistics(s, g, dims) : Tensor(),
+          mask[1] ? (grad * s.normalized).sum(dims) : Tensor(), mask[2] ? grad.sum(dims) : Tensor()};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(
+    const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight, const Tensor& running_mean,
+    const Tensor& running_var, double eps, std::array<bool, 5> mask) {
+  if (input.dim() < 2) {  // nothing is there
+    return {mask[0] ? zeros_like(input) : Tensor(), weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(),
+            Tensor(), Tensor()};
+  }
+  if (!again(grad, input, weight) && !again({&running_mean, &running_var}) && !mask[3] && !mask[4]) {
+    auto [x, w, b] = tenon::native_batch_norm_backward(grad, input, weight, running_mean, running_var, std::nullopt,
+                                                       std::nullopt, false, eps, {mask[0], mask[1], mask[2]});
+    return {x, w, b, Tensor(), Tensor()};
+  }
+  const Dims dims = but_channels(input);
+  const Tensor rstd = by_channel((running_var + eps).rsqrt(), input);
+  const Tensor centred = input - by_channel(running_mean, input);
+  const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
+  return {mask[0] ? g * rstd : Tensor(), mask[1] ? (grad * centred * rstd).sum(dims) : Tensor(),
+          mask[2] ? grad.sum(dims) : Tensor(), mask[3] ? -(g * rstd).sum(dims) : Tensor(),
+          mask[4] ? (g * centred * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
+}
+
+std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& grad_mean,
+                                                        const Tensor& grad_rstd, const Tensor& input,
+                                                        IntArrayRef normalized_shape,
+                                                        const std::optional<Tensor>& weight, const Tensor& mean,
+                                                        const Tensor& rstd, double eps, std::array<bool, 3> mask) {
+  const bool statistics = grad_mean.defined() || grad_rstd.defined();
+  if (!statistics && !again(grad, input, weight)) {
+    return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, std::nullopt, mask);
+  }
+  Dims inner, outer;
+  double count = 1;
+  const int64_t leading = input.dim() - static_cast<int64_t>(normalized_shape.size());
+  for (int64_t d = 0; d < input.dim(); ++d) (d < leading ? outer : inner).push_back(d);
+  for (int64_t n : normalized_shape) count *= static_cast<double>(n);
+  const Statistics s(input, inner, eps);
+  const auto over_outer = [&](const Tensor& t) { return outer.empty() ? t : t.sum(outer); };
+  Tensor by_input, by_weight, by_bias;
+  if (grad.defined()) {
+    if (mask[0]) by_input = through_statistics(s, weight ? grad * *weight : grad, inner);
+    if (mask[1]) by_weight = over_outer(grad * s.normalized);
+    if (mask[2]) by_bias = over_outer(grad);
+  }
+  if (mask[0]) by_input = plus(by_input, by_statistics(grad_mean, grad_rstd, s, count));
+  return {by_input, by_weight, by_bias};
+}
+
+std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Tensor& grad, const Tensor& grad_mean,
+                                                        const Tensor& grad_rstd, const Tensor& input,
+                                                        const std::optional<Tensor>& weight, const Tensor& mean,
+                                                        const Tensor& rstd, int64_t batch, int64_t channels,
+                                                        int64_t plane, int64_t groups, double eps,
+                                                        std::array<bool, 3> mask) {
+  const bool statistics = grad_mean.defined() || grad_rstd.defined();
+  if (!statistics && !again(grad, input, weight)) {
+    return tenon::native_group_norm_backward(grad, input, mean, rstd, weight, batch, channels, plane, groups, mask);
+  }
+  // [N, groups, channels of a group, plane]
+  const int64_t shape[] = {batch, groups, channels / groups, plane};
+  const Dims inner{2, 3}, others{0, 3};
+  const Statistics s(input.reshape(shape), inner, eps);
+  Tensor by_input, by_weight, by_bias;
+  if (grad.defined()) {
+    const Tensor dy = grad.reshape(shape);
+    if (mask[0]) {
+      by_input = through_statistics(s, weight ? dy * weight->reshape({1, groups, channels / groups, 1}) : dy, inner);
+    }
+    if (mask[1]) by_weight = (dy * s.normalized).sum(others).reshape({channels});
+    if (mask[2]) by_bias = dy.sum(others).reshape({channels});
+  }
+  if (mask[0]) {
+    const auto expanded = [&](const Tensor& t) { return t.defined() ? t.reshape({batch, groups, 1, 1}) : t; };
+    const double count = static_cast<double>(channels / groups * plane);
+    by_input = plus(by_input, by_statistics(expanded(grad_mean), expanded(grad_rstd), s, count)).reshape(input.sizes());
+  }
+  return {by_input, by_weight, by_bias};
+}
+
+}  // namespace tenon::autograd::formulas

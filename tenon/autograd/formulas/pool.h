@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of pooling that do not fit into the row.
+#pragma once
+
+#include "tenon/ops.h"
+
+namespace tenon::autograd::formulas {
+
+// The elements of `t` that a maximum over `spatial` trailing dimensions chose.
+Tensor max_pool_gather(const Tensor& t, const Tensor& indices, int64_t spatial);
+// The last n sizes.
+IntArrayRef last_sizes(const Tensor& t, int64_t n);
+
+}  // namespace tenon::autograd::formulas

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Second derivatives of softmax by its result.
+#pragma once
+
+#include "tenon/ops.h"
+
+namespace tenon::autograd::formulas {
+
+Tensor softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim);
+Tensor log_softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim);
+
+}  // namespace tenon::autograd::formulas
