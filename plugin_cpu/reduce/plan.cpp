@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cpu/reduce/plan.h"
+
+namespace tenon::cpu::reduce {
+
+using sdk::Tensor;
+
+void Dims::add(int64_t size, int64_t in_stride, int64_t out_stride) {
+  count *= size;
+  if (size == 1) return;
+  int d = n++;
+  const auto magnitude = [](int64_t s) { return s < 0 ? -s : s; };
+  for (; d > 0 && magnitude(in[d - 1]) > magnitude(in_stride); --d) {
+    sizes[d] = sizes[d - 1];
+    in[d] = in[d - 1];
+    out[d] = out[d - 1];
+  }
+  sizes[d] = size;
+  in[d] = in_stride;
+  out[d] = out_stride;
+}
+
+void Dims::finish() {
+  int last = -1;
+  for (int d = 0; d < n; ++d) {
+    if (last >= 0 && in[d] == in[last] * sizes[last] && out[d] == out[last] * sizes[last]) {
+      sizes[last] *= sizes[d];
+      continue;
+    }
+    ++last;
+    sizes[last] = sizes[d];
+    in[last] = in[d];
+    out[last] = out[d];
+  }
+  n = last + 1;
+  if (n > 0) return;
+  n = 1;
+  sizes[0] = count;
+  in[0] = out[0] = 0;
+}
+
+uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
+  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
+  if (!dims || dims->empty()) return all;
+  uint64_t mask = 0;
+  for (int64_t d : *dims) {
+    const int w = sdk::wrap_dim(d, ndim);
+    if (ndim > 0) mask |= uint64_t{1} << w;
+  }
+  return mask;
+}
+
+Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims, bool keepdim)
+    : in(self.data<char>()), out(result.data<char>()) {
+  const int64_t item = sdk::item_size(self.dtype()), out_item = sdk::item_size(result.dtype());
+  const uint64_t mask = dim_mask(dims, self.ndim());
+  // From the innermost dimension outwards, so that equal strides keep that order.
+  int k = result.ndim() - 1;
+  for (int d = self.ndim() - 1; d >= 0; --d) {
+    const bool gone = mask >> d & 1;
+    if (gone) reduced.add(self.size(d), self.stride(d) * item, 0);
+    else kept.add(self.size(d), self.stride(d) * item, result.stride(k) * out_item);
+    if (!gone || keepdim) --k;
+  }
+  kept.finish();
+  reduced.finish();
+  const auto step = [](const Dims& x) { return x.in[0] < 0 ? -x.in[0] : x.in[0]; };
+  by_columns = kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item &&
+               step(reduced) > step(kept);
+}
+
+}  // namespace tenon::cpu::reduce

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The geometry of a reduction: the dimensions that are kept and those that are reduced, each merged where memory
+// allows and ordered by the input's strides, innermost first.
+#pragma once
+
+#include "tenon/sdk/loops.h"
+
+namespace tenon::cpu::reduce {
+
+struct Dims {
+  int n = 0;
+  int64_t count = 1;  // elements
+  int64_t sizes[sdk::kMaxDims];
+  int64_t in[sdk::kMaxDims];   // bytes
+  int64_t out[sdk::kMaxDims];  // bytes; zero for reduced dimensions
+
+  void add(int64_t size, int64_t in_stride, int64_t out_stride);
+  void finish();
+  // Offsets of the element with this linear number.
+  void locate(int64_t index, int64_t* in_offset, int64_t* out_offset) const {
+    *in_offset = *out_offset = 0;
+    for (int d = 0; d < n; ++d) {
+      const int64_t i = index % sizes[d];
+      index /= sizes[d];
+      *in_offset += i * in[d];
+      *out_offset += i * out[d];
+    }
+  }
+};
+
+struct Plan {
+  Dims kept, reduced;
+  const char* in;
+  char* out;
+  bool by_columns;  // the innermost memory of the input is kept: several results are accumulated side by side
+
+  // dims: absent or empty means all. `out` has the reduced dimensions as ones if keepdim.
+  Plan(const sdk::Tensor& out, const sdk::Tensor& self, const std::optional<sdk::Ints>& dims, bool keepdim);
+};
+
+// One bit a dimension.
+uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim);
+
+}  // namespace tenon::cpu::reduce
