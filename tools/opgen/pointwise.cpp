@@ -28,7 +28,7 @@ struct Line {
   std::string name, dtypes, result, expr, guard = "None";
   std::vector<Overload> overloads;
   std::vector<std::string> operands, params;
-  bool simd = false, mask = false;
+  bool simd = false, mask = false, shared = false;
 };
 
 struct Fault {
@@ -58,6 +58,7 @@ std::vector<std::string> columns(const std::string& text) {
 void read_options(Line& l, const std::string& text, const Fault& fault) {
   for (const std::string& w : words(text)) {
     if (w == "simd") l.simd = true;
+    else if (w == "shared") l.shared = true;
     else if (w.rfind("guard=", 0) == 0) l.guard = w.substr(6);
     else fault("unknown option '" + w + "'");
   }
@@ -153,7 +154,9 @@ std::string source_of(const Line& l) {
   s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n\n";
   s += "namespace tenon::cpu::pw {\nnamespace {\n\n";
   for (const Overload& o : l.overloads) s += kernel_of(l, o) + "\n";
-  return s + "}  // namespace\n}  // namespace tenon::cpu::pw\n";
+  s += "}  // namespace\n";
+  if (l.shared) s += "\nconst Loops& loops_" + l.name + "() { return loops(); }\n";
+  return s + "}  // namespace tenon::cpu::pw\n";
 }
 
 }  // namespace

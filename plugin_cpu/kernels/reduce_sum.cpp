@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// sum, mean and prod. Integers accumulate in int64, 16-bit floats in float32.
+#include "plugin_cpu/reduce/plan.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_sum.cpp"
+#include "plugin_cpu/targets.h"
+#include "plugin_cpu/reduce/engine-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::reduce::HWY_NAMESPACE {
+namespace {
+
+template <class T, class O>
+struct SumOp {
+  using In = T;
+  using Acc = sdk::accumulate_t<T>;
+  using Out = O;
+  double divisor;
+  Acc identity() const { return Acc(0); }
+  HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
+  O finish(Acc a) const {
+    if constexpr (std::is_floating_point_v<Acc>) return static_cast<O>(static_cast<Acc>(a / static_cast<Acc>(divisor)));
+    else return static_cast<O>(a);
+  }
+};
+
+template <class T, class O>
+struct ProdOp : SumOp<T, O> {
+  using Acc = sdk::accumulate_t<T>;
+  Acc identity() const { return Acc(1); }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a * b; }
+  O finish(Acc a) const { return static_cast<O>(a); }
+};
+
+template <template <class, class> class Op>
+void Dispatch(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
+  sdk::dispatch_all(in, [&](auto tag) HWY_ATTR {
+    using T = tn_type(tag);
+    if constexpr (std::is_same_v<sdk::accumulate_t<T>, int64_t>) {
+      if (out == sdk::kInt64) {
+        Op<T, int64_t> op;
+        return Reduce(op, plan);
+      }
+    }
+    Op<T, T> op;
+    op.divisor = divisor;
+    Reduce(op, plan);
+  });
+}
+
+}  // namespace
+
+void Sum(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) { Dispatch<SumOp>(plan, in, out, divisor); }
+void Prod(const Plan& plan, sdk::DType in, sdk::DType out) { Dispatch<ProdOp>(plan, in, out, 1); }
+
+}  // namespace tenon::cpu::reduce::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tenon/sdk/ops/mean.h"
+#include "tenon/sdk/ops/prod.h"
+#include "tenon/sdk/ops/sum.h"
+
+namespace tenon::cpu::reduce {
+namespace {
+
+HWY_EXPORT(Sum);
+HWY_EXPORT(Prod);
+
+using namespace sdk;
+
+tn_status sum(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType>) {
+  HWY_DYNAMIC_DISPATCH(Sum)(Plan(out, self, dim, keepdim), self.dtype(), out.dtype(), 1.0);
+  return TN_OK;
+}
+
+tn_status mean(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType>) {
+  const Plan plan(out, self, dim, keepdim);
+  HWY_DYNAMIC_DISPATCH(Sum)(plan, self.dtype(), out.dtype(), static_cast<double>(plan.reduced.count));
+  return TN_OK;
+}
+
+tn_status prod(Call&, Tensor out, Tensor self, std::optional<DType>) {
+  HWY_DYNAMIC_DISPATCH(Prod)(Plan(out, self, std::nullopt, false), self.dtype(), out.dtype());
+  return TN_OK;
+}
+
+tn_status prod_dim(Call&, Tensor out, Tensor self, int64_t dim, bool keepdim, std::optional<DType>) {
+  HWY_DYNAMIC_DISPATCH(Prod)(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), out.dtype());
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides());
+TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides());
+TN_KERNEL(prod, prod, dtypes("all").any_strides());
+TN_KERNEL(prod_dim_int, prod_dim, dtypes("all").any_strides());
+
+}  // namespace tenon::cpu::reduce
+#endif

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Variance and mean in two passes, and vector norms.
+#include "plugin_cpu/reduce/plan.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_var.cpp"
+#include "plugin_cpu/targets.h"
+#include "plugin_cpu/reduce/engine-inl.h"
+
+#include <cmath>
+#include <vector>
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::reduce::HWY_NAMESPACE {
+namespace {
+
+template <class T>
+struct MeanOp {
+  using In = T;
+  using Acc = sdk::accumulate_t<T>;
+  using Out = Acc;
+  Acc count;
+  Acc identity() const { return Acc(0); }
+  HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
+  Out finish(Acc a) const { return a / count; }
+};
+
+template <class T>
+struct SquaresOp {
+  using In = T;
+  using Acc = sdk::accumulate_t<T>;
+  using Out = T;
+  const Acc* mean;
+  Acc divisor;
+  Acc identity() const { return Acc(0); }
+  HWY_INLINE Acc load(T v, int64_t output) const {
+    const Acc d = static_cast<Acc>(v) - mean[output];
+    return d * d;
+  }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
+  Out finish(Acc a) const { return static_cast<T>(a / divisor); }
+};
+
+enum class Norm { Zero, One, Two, Any };
+
+template <class T, Norm kNorm>
+struct NormOp {
+  using In = T;
+  using Acc = sdk::accumulate_t<T>;
+  using Out = T;
+  Acc p;
+  Acc identity() const { return Acc(0); }
+  HWY_INLINE Acc load(T v, int64_t) const {
+    const Acc x = static_cast<Acc>(v);
+    if constexpr (kNorm == Norm::Zero) return Acc(x != Acc(0));
+    else if constexpr (kNorm == Norm::One) return std::fabs(x);
+    else if constexpr (kNorm == Norm::Two) return x * x;
+    else return std::pow(std::fabs(x), p);
+  }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
+  Out finish(Acc a) const {
+    if constexpr (kNorm == Norm::Two) return static_cast<T>(std::sqrt(a));
+    else if constexpr (kNorm == Norm::Any) return static_cast<T>(std::pow(a, Acc(1) / p));
+    else return static_cast<T>(a);
+  }
+};
+
+// The greatest or least magnitude.
+template <class T, bool kMax>
+struct MagnitudeOp : NormOp<T, Norm::One> {
+  using Acc = sdk::accumulate_t<T>;
+  Acc identity() const { return kMax ? Acc(0) : std::numeric_limits<Acc>::infinity(); }
+  static HWY_INLINE Acc combine(Acc a, Acc b) {
+    const Acc m = kMax ? (a > b ? a : b) : (a < b ? a : b);
+    return a != a ? a : m;
+  }
+};
+
+}  // namespace
+
+// Means go to a buffer in the order of the kept elements, then to where they belong.
+void VarMean(const Plan& plan, const Plan& mean_plan, sdk::DType dtype, double correction) {
+  sdk::dispatch_floating(dtype, [&](auto tag) HWY_ATTR {
+    using T = tn_type(tag);
+    using Acc = sdk::accumulate_t<T>;
+    std::vector<Acc> mean(static_cast<std::size_t>(plan.kept.count));
+    Plan first = plan;
+    first.out = reinterpret_cast<char*>(mean.data());
+    int64_t step = sizeof(Acc);
+    for (int d = 0; d < first.kept.n; ++d) {
+      first.kept.out[d] = step;
+      step *= first.kept.sizes[d];
+    }
+    const double n = static_cast<double>(plan.reduced.count), divisor = n - correction;
+    Reduce(MeanOp<T>{static_cast<Acc>(n)}, first);
+    Reduce(SquaresOp<T>{mean.data(), static_cast<Acc>(divisor > 0 ? divisor : 0)}, plan);
+    if (mean_plan.out == nullptr) return;
+    for (int64_t o = 0; o < plan.kept.count; ++o) {
+      int64_t in, out;
+      mean_plan.kept.locate(o, &in, &out);
+      *reinterpret_cast<T*>(mean_plan.out + out) = static_cast<T>(mean[static_cast<std::size_t>(o)]);
+    }
+  });
+}
+
+void VectorNorm(const Plan& plan, sdk::DType dtype, double p) {
+  sdk::dispatch_floating(dtype, [&](auto tag) HWY_ATTR {
+    using T = tn_type(tag);
+    using Acc = sdk::accumulate_t<T>;
+    if (p == 0) return Reduce(NormOp<T, Norm::Zero>{}, plan);
+    if (p == 1) return Reduce(NormOp<T, Norm::One>{}, plan);
+    if (p == 2) return Reduce(NormOp<T, Norm::Two>{}, plan);
+    if (p == HUGE_VAL) return Reduce(MagnitudeOp<T, true>{}, plan);
+    if (p == -HUGE_VAL) return Reduce(MagnitudeOp<T, false>{}, plan);
+    Reduce(NormOp<T, Norm::Any>{static_cast<Acc>(p)}, plan);
+  });
+}
+
+}  // namespace tenon::cpu::reduce::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "tenon/sdk/ops/norm.h"
+#include "tenon/sdk/ops/var.h"
+#include "tenon/sdk/ops/var_mean.h"
+
+namespace tenon::cpu::reduce {
+namespace {
+
+HWY_EXPORT(VarMean);
+HWY_EXPORT(VectorNorm);
+
+using namespace sdk;
+
+double correction_of(const std::optional<Scalar>& c) { return c ? c->to<double>() : 1.0; }
+
+tn_status var_mean(Call&, Tensor var, Tensor mean, Tensor self, std::optional<Ints> dim, std::optional<Scalar> correction,
+                   bool keepdim) {
+  HWY_DYNAMIC_DISPATCH(VarMean)(Plan(var, self, dim, keepdim), Plan(mean, self, dim, keepdim), self.dtype(),
+                                correction_of(correction));
+  return TN_OK;
+}
+
+tn_status var(Call&, Tensor out, Tensor self, std::optional<Ints> dim, std::optional<Scalar> correction, bool keepdim) {
+  const Plan plan(out, self, dim, keepdim);
+  Plan none = plan;
+  none.out = nullptr;
+  HWY_DYNAMIC_DISPATCH(VarMean)(plan, none, self.dtype(), correction_of(correction));
+  return TN_OK;
+}
+
+tn_status norm(Call&, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool keepdim) {
+  HWY_DYNAMIC_DISPATCH(VectorNorm)(Plan(out, self, dim, keepdim), self.dtype(), p ? p->to<double>() : 2.0);
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(var_mean_correction, var_mean, dtypes("floating").any_strides());
+TN_KERNEL(var_correction, var, dtypes("floating").any_strides());
+TN_KERNEL(norm_ScalarOpt_dim, norm, dtypes("floating").any_strides());
+
+}  // namespace tenon::cpu::reduce
+#endif

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/autograd/formulas/reduce.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace tenon::autograd::formulas {
+namespace {
+
+std::vector<bool> reduced(int64_t ndim, OptionalIntArrayRef dims) {
+  const bool all = !dims || dims->empty();
+  std::vector<bool> mask(static_cast<std::size_t>(ndim), all);
+  if (all || ndim == 0) return mask;
+  for (int64_t d : *dims) mask[static_cast<std::size_t>(d < 0 ? d + ndim : d)] = true;
+  return mask;
+}
+
+// Puts the reduced dimensions back, as ones.
+Tensor restored(Tensor t, int64_t ndim, OptionalIntArrayRef dims, bool keepdim) {
+  if (keepdim || ndim == 0) return t;
+  const std::vector<bool> mask = reduced(ndim, dims);
+  for (int64_t d = 0; d < ndim; ++d) {
+    if (mask[static_cast<std::size_t>(d)]) t = t.unsqueeze(d);
+  }
+  return t;
+}
+
+double reduced_count(IntArrayRef sizes, OptionalIntArrayRef dims) {
+  const std::vector<bool> mask = reduced(static_cast<int64_t>(sizes.size()), dims);
+  double n = 1;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (mask[d]) n *= static_cast<double>(sizes[d]);
+  }
+  return n;
+}
+
+int64_t dims_of(IntArrayRef sizes) { return static_cast<int64_t>(sizes.size()); }
+
+}  // namespace
+
+Tensor sum_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {
+  return restored(grad, dims_of(sizes), dims, keepdim).expand(sizes);
+}
+
+Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {
+  return sum_backward(grad / reduced_count(sizes, dims), sizes, dims, keepdim);
+}
+
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  if (self.dim() == 0) return grad;
+  return prod_dim_backward(grad, self.reshape({-1}), result, 0, false).reshape(self.sizes());
+}
+
+Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor&, int64_t dim, bool keepdim) {
+  if (self.dim() == 0) return grad;
+  const int64_t n = self.size(dim);
+  if (n == 0) return zeros_like(self);
+  const Tensor back = keepdim ? grad : grad.unsqueeze(dim);
+  const Tensor one = ones_like(self.narrow(dim, 0, 1));
+  const Tensor left = cat({one, self.narrow(dim, 0, n - 1)}, dim).cumprod(dim);
+  const Tensor right = cat({one, self.narrow(dim, 1, n - 1).flip({dim})}, dim).cumprod(dim).flip({dim});
+  return back * left * right;
+}
+
+Tensor amax_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptionalIntArrayRef dims,
+                     bool keepdim) {
+  const Tensor top = restored(result, self.dim(), dims, keepdim);
+  const Tensor mask = (self == top).to(grad.scalar_type());
+  return restored(grad, self.dim(), dims, keepdim) * mask / sum(mask, dims, true);
+}
+
+Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim, bool keepdim) {
+  if (sizes.empty()) return grad;
+  const Tensor g = keepdim ? grad : grad.unsqueeze(dim), i = keepdim ? indices : indices.unsqueeze(dim);
+  return zeros(sizes, grad.options()).scatter(dim, i, g);
+}
+
+Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalIntArrayRef dims,
+                    const std::optional<Scalar>& correction, bool keepdim) {
+  const double n = reduced_count(self.sizes(), dims) - (correction ? correction->toDouble() : 1.0);
+  const Tensor centred = self - mean(self, dims, true);
+  return restored(grad, self.dim(), dims, keepdim) * (centred * (2.0 / n));
+}
+
+Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptionalIntArrayRef dims,
+                         const std::optional<Scalar>& correction, bool keepdim) {
+  Tensor total;
+  if (grad_var.defined()) total = var_backward(grad_var, self, dims, correction, keepdim);
+  if (grad_mean.defined()) {
+    const Tensor g = mean_backward(grad_mean, self.sizes(), dims, keepdim);
+    total = total.defined() ? total + g : g;
+  }
+  return total;
+}
+
+Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& p, const Tensor& result,
+                     OptionalIntArrayRef dims, bool keepdim) {
+  const double order = p ? p->toDouble() : 2.0;
+  if (order == 0) return zeros_like(self);
+  const Tensor g = restored(grad, self.dim(), dims, keepdim), r = restored(result, self.dim(), dims, keepdim);
+  if (order == 1) return self.sign() * g;
+  if (order == 2) return self * where(r == 0, 0, g / r);
+  if (std::isinf(order)) {
+    const Tensor mask = (self.abs() == r).to(self.scalar_type());
+    return self.sign() * (mask / sum(mask, dims, true) * g);
+  }
+  const Tensor size = self.abs();
+  const Tensor slope = order < 2 ? self.sign() * where(self == 0, 0, size.pow(order - 1))
+                                 : self * where(self == 0, order == 2 ? 1 : 0, size.pow(order - 2));
+  return slope * where(r == 0, 0, g / r.pow(order - 1));
+}
+
+Tensor reversed_cumsum(const Tensor& grad, int64_t dim) {
+  return grad.dim() == 0 ? grad : grad.flip({dim}).cumsum(dim).flip({dim});
+}
+
+// Up to the first zero the quotient of sums; at it, the products that leave it out; behind it nothing.
+Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {
+  if (self.dim() == 0) return grad;
+  const Tensor zero = self == 0, seen = zero.cumsum(dim);
+  const Tensor first = logical_and(zero, seen == 1);
+  const Tensor without = where(first, 1, self).cumprod(dim);
+  const Tensor before = reversed_cumsum(grad * result, dim) / where(zero, 1, self);
+  return where(seen == 0, before, where(first, reversed_cumsum(grad * without, dim), 0));
+}
+
+// Positive and negative gradients apart, in the logarithm.
+Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
+  if (self.dim() == 0 || self.numel() == 0) return grad;
+  const double none = -std::numeric_limits<double>::infinity();
+  const auto part = [&](const Tensor& log_grad) {
+    return ((log_grad - result).flip({dim}).logcumsumexp(dim).flip({dim}) + self).exp();
+  };
+  const Tensor log_size = grad.abs().log();
+  return part(where(grad > 0, log_size, none)) - part(where(grad < 0, log_size, none));
+}
+
+Tensor cummax_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim) {
+  if (sizes.empty()) return grad;
+  return zeros(sizes, grad.options()).scatter_add(dim, indices, grad);
+}
+
+}  // namespace tenon::autograd::formulas

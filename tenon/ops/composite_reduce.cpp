@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Reductions that are compositions of others. An absent or empty list of dimensions means all of them.
+#include <cmath>
+
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+#include "tenon/ops/composite.gen.h"
+
+namespace tenon::composite {
+
+namespace {
+
+Tensor known(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, self); }
+
+std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
+
+std::tuple<Tensor, Tensor> with_root(const std::tuple<Tensor, Tensor>& v) {
+  return {tenon::sqrt(std::get<0>(v)), std::get<1>(v)};
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) {
+  return tenon::sum(self, OptionalIntArrayRef(), false, dtype);
+}
+Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+  return tenon::sum(isFloatingType(self.scalar_type()) ? known(self) : self, dim, keepdim, dtype);
+}
+Tensor mean(const Tensor& self, std::optional<ScalarType> dtype) {
+  return tenon::mean(self, OptionalIntArrayRef(), false, dtype);
+}
+Tensor nanmean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+  const Tensor count = tenon::sum(tenon::logical_not(tenon::isnan(self.detach())), dim, keepdim);
+  return tenon::nansum(self, dim, keepdim, dtype) / count;
+}
+
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  if (!dim) {
+    if (keepdim) {
+      const std::vector<int64_t> ones(static_cast<std::size_t>(self.dim()), 1);
+      return {tenon::amin(self).reshape(ones), tenon::amax(self).reshape(ones)};
+    }
+    return {tenon::amin(self), tenon::amax(self)};
+  }
+  const int64_t d = *dim;
+  return {tenon::amin(self, d, keepdim), tenon::amax(self, d, keepdim)};
+}
+Tensor max_other(const Tensor& self, const Tensor& other) { return tenon::maximum(self, other); }
+Tensor min_other(const Tensor& self, const Tensor& other) { return tenon::minimum(self, other); }
+
+Tensor std_correction(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
+                      bool keepdim) {
+  return tenon::sqrt(tenon::var(self, dim, correction, keepdim));
+}
+std::tuple<Tensor, Tensor> std_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
+                                               const std::optional<Scalar>& correction, bool keepdim) {
+  return with_root(tenon::var_mean(self, dim, correction, keepdim));
+}
+
+Tensor var(const Tensor& self, bool unbiased) {
+  return tenon::var(self, OptionalIntArrayRef(), correction_of(unbiased), false);
+}
+Tensor var_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return tenon::var(self, dim, correction_of(unbiased), keepdim);
+}
+Tensor std(const Tensor& self, bool unbiased) { return tenon::sqrt(composite::var(self, unbiased)); }
+Tensor std_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return tenon::sqrt(composite::var_dim(self, dim, unbiased, keepdim));
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
+  return tenon::var_mean(self, OptionalIntArrayRef(), correction_of(unbiased), false);
+}
+std::tuple<Tensor, Tensor> var_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return tenon::var_mean(self, dim, correction_of(unbiased), keepdim);
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
+  return with_root(composite::var_mean(self, unbiased));
+}
+std::tuple<Tensor, Tensor> std_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return with_root(composite::var_mean_dim(self, dim, unbiased, keepdim));
+}
+
+Tensor norm_Scalar(const Tensor& self, const Scalar& p) { return tenon::norm(self, p, IntArrayRef(), false); }
+Tensor norm_ScalarOpt_dtype(const Tensor& self, const std::optional<Scalar>& p, ScalarType dtype) {
+  return tenon::norm(self.to(dtype), p, IntArrayRef(), false);
+}
+Tensor norm_ScalarOpt_dim_dtype(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim,
+                                ScalarType dtype) {
+  return tenon::norm(self.to(dtype), p, dim, keepdim);
+}
+Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) { return tenon::norm(self - other, p); }
+
+// The greatest element is taken out, unless it is infinite.
+Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
+  if (x.numel() == 0) return tenon::log(tenon::sum(tenon::exp(x), dim, keepdim));
+  Tensor top = tenon::amax(x.detach(), dim, true);
+  top = tenon::where(tenon::isinf(top), 0, top);
+  const Tensor log_sum = tenon::log(tenon::sum(tenon::exp(x - top), dim, true)) + top;
+  if (keepdim) return log_sum;
+  std::vector<int64_t> sizes;
+  std::vector<bool> gone(static_cast<std::size_t>(x.dim()), dim.empty());
+  for (int64_t d : dim) {
+    if (x.dim() > 0) gone[static_cast<std::size_t>(d < 0 ? d + x.dim() : d)] = true;
+  }
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (!gone[static_cast<std::size_t>(d)]) sizes.push_back(x.size(d));
+  }
+  return log_sum.reshape(sizes);
+}
+
+Tensor count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) { return tenon::sum(self != 0, dim); }
+Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
+  return dim ? tenon::sum(self != 0, IntArrayRef(*dim)) : tenon::sum(self != 0);
+}
+
+namespace {
+
+// The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
+std::tuple<Tensor, Tensor> middle(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+  if (self.dim() == 0) return {self.clone(), tenon::zeros({}, TensorOptions().dtype(kLong))};
+  const int64_t n = self.size(dim);
+  TENON_CHECK(n > 0, IndexError, "median: Expected reduction dim ", dim, " to have non-zero size.");
+  auto [sorted, order] = tenon::sort(self.detach(), true, dim, false);
+  Tensor at;
+  if (isFloatingType(self.scalar_type())) {
+    const Tensor nans = tenon::sum(tenon::isnan(self.detach()), IntArrayRef(dim), true);
+    if (ignore_nan) at = tenon::clamp_min(tenon::floor_divide(tenon::rsub(nans, n - 1), 2), 0);
+    else at = tenon::where(nans > 0, n - nans, (n - 1) / 2);
+  } else {
+    std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
+    shape[static_cast<std::size_t>(dim < 0 ? dim + self.dim() : dim)] = 1;
+    at = tenon::full(shape, (n - 1) / 2, TensorOptions().dtype(kLong));
+  }
+  const Tensor index = tenon::gather(order, dim, at);
+  const Tensor value = tenon::gather(self, dim, index);
+  return keepdim ? std::make_tuple(value, index) : std::make_tuple(value.squeeze(dim), index.squeeze(dim));
+}
+
+Tensor middle_of_all(const Tensor& self, bool ignore_nan) {
+  if (self.numel() == 0) return tenon::full({}, NAN, self.options());
+  return std::get<0>(middle(self.reshape({-1}), 0, false, ignore_nan));
+}
+
+}  // namespace
+
+Tensor median(const Tensor& self) { return middle_of_all(self, false); }
+Tensor nanmedian(const Tensor& self) { return middle_of_all(self, true); }
+std::tuple<Tensor, Tensor> median_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return middle(self, dim, keepdim, false);
+}
+std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return middle(self, dim, keepdim, true);
+}
+
+Tensor trace(const Tensor& self) {
+  TENON_CHECK(self.dim() == 2, ValueError, "trace: expected a matrix, but got tensor with dim ", self.dim());
+  return tenon::sum(self.diagonal());
+}
+
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,
+            const std::optional<Tensor>& append) {
+  TENON_CHECK(self.dim() >= 1, ValueError, "diff: expects input to be at least one-dimensional");
+  TENON_CHECK(n >= 0, ValueError, "diff: order must be non-negative but got ", n);
+  std::vector<Tensor> parts;
+  if (prepend) parts.push_back(*prepend);
+  parts.push_back(self);
+  if (append) parts.push_back(*append);
+  Tensor x = parts.size() > 1 ? tenon::cat(parts, dim) : self;
+  for (int64_t k = 0; k < n && x.size(dim) > 0; ++k) {
+    const int64_t m = x.size(dim) - 1;
+    const Tensor high = x.narrow(dim, 1, m), low = x.narrow(dim, 0, m);
+    x = x.scalar_type() == kBool ? tenon::logical_xor(high, low) : high - low;
+  }
+  return x;
+}
+
+}  // namespace tenon::composite
