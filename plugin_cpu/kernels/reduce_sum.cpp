@@ -40,7 +40,7 @@ void Dispatch(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
   sdk::dispatch_all(in, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
     if constexpr (std::is_same_v<sdk::accumulate_t<T>, int64_t>) {
-      if (out == sdk::kInt64) {
+      if (sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64)) {
         Op<T, int64_t> op;
         return Reduce(op, plan);
       }
