@@ -22,9 +22,9 @@ struct KnownName {
   int16_t type;
   int32_t abi;  // -1: assigned
 };
-constexpr KnownName kKnown[] = {{"cpu", 0, TN_CPU},  {"cuda", 1, TN_CUDA}, {"opencl", 4, TN_OPENCL}, {"hip", 6, 10},
-                                {"vulkan", 10, 7},   {"metal", 11, 8},     {"xpu", 12, 14},          {"mps", 13, -1},
-                                {"meta", 14, -1},    {"privateuseone", 20, -1}};
+constexpr KnownName kKnown[] = {{"cpu", 0, TN_CPU}, {"cuda", 1, TN_CUDA},     {"opencl", 4, TN_OPENCL}, {"hip", 6, 10},
+                                {"vulkan", 10, 7},  {"metal", 11, 8},         {"xpu", 12, 14},          {"mps", 13, -1},
+                                {"meta", 14, -1},   {"privateuseone", 20, -1}};
 
 const KnownName* known_name(std::string_view name) {
   for (const KnownName& k : kKnown) {
@@ -90,12 +90,14 @@ int device_slot_from_abi(int32_t abi_type) {
 }
 
 int reserve_device(std::string_view name) {
-  TENON_CHECK(valid_name(name), ValueError, "'", name.substr(0, 40), "' is no device name: it takes 1 to 32 of a-z, 0-9, _");
+  TENON_CHECK(valid_name(name), ValueError, "'", name.substr(0, 40),
+              "' is no device name: it takes 1 to 32 of a-z, 0-9, _");
   DeviceRegistry& r = device_registry();
   std::lock_guard<std::mutex> hold(r.lock);
   if (int slot = device_slot_from_name(name); slot >= 0) return slot;
   int slot = r.count.load(std::memory_order_relaxed);
-  TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ", kMaxDevices, " types already");
+  TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ", kMaxDevices,
+              " types already");
   int16_t type = static_cast<int16_t>(TN_DEVICE_FOREIGN + r.foreign);
   int32_t abi = type;
   if (const KnownName* k = known_name(name)) {
@@ -103,8 +105,8 @@ int reserve_device(std::string_view name) {
     if (k->abi >= 0) abi = k->abi;
   }
   r.foreign += abi >= TN_DEVICE_FOREIGN;
-  r.entries[slot] = DeviceEntry{std::string(name), static_cast<DeviceType>(type), abi, nullptr, 0, 0,
-                                static_cast<uint8_t>(slot)};
+  r.entries[slot] =
+      DeviceEntry{std::string(name), static_cast<DeviceType>(type), abi, nullptr, 0, 0, static_cast<uint8_t>(slot)};
   r.count.store(slot + 1, std::memory_order_release);
   return slot;
 }
@@ -139,7 +141,8 @@ void attach_device(int slot, const tn_device_api* api) {
 void detach_device(int slot) noexcept {
   DeviceRegistry& r = device_registry();
   if (slot <= 0 || slot >= device_slots()) return;
-  for (int i = 0; i < r.entries[slot].count; ++i) cache_trim(slot, i);
+  for (int i = 0; i < r.entries[slot].count; ++i)
+    cache_trim(slot, i);
   std::lock_guard<std::mutex> hold(r.lock);
   r.entries[slot].count = 0;
   __atomic_store_n(&r.entries[slot].api, nullptr, __ATOMIC_RELEASE);

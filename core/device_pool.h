@@ -18,16 +18,16 @@ namespace tenon::core {
 inline constexpr int kSpanStreams = 4;
 
 struct Span {
-  Span *prev, *next;            // neighbours in the segment
-  Span *bin_prev, *bin_next;    // in the list of free spans, or of pending ones
+  Span *prev, *next;                  // neighbours in the segment
+  Span *bin_prev, *bin_next;          // in the list of free spans, or of pending ones
   Span *segment_prev, *segment_next;  // among the first spans of segments
   void* handle;
   uint64_t offset, bytes;
-  tn_stream* stream;            // whose order a free span follows
+  tn_stream* stream;  // whose order a free span follows
   tn_stream* used_on[kSpanStreams];
   tn_event* events[kSpanStreams];
   uint8_t n_used;
-  bool used_on_many;            // more streams than fit above
+  bool used_on_many;  // more streams than fit above
   bool free;
   bool small;
 };

@@ -87,7 +87,8 @@ void device_failed(int slot, int index, std::string_view what, tn_status status)
   const DeviceEntry& e = device_entry(slot);
   const tn_device_api* api = e.api;
   tn_str words{nullptr, 0};
-  if (api != nullptr && TN_HAS(api, tn_device_api, last_error) && api->last_error) words = api->last_error(api->context);
+  if (api != nullptr && TN_HAS(api, tn_device_api, last_error) && api->last_error)
+    words = api->last_error(api->context);
   std::string_view why = words.ptr != nullptr ? std::string_view(words.ptr, words.len) : std::string_view();
   if (status == TN_DECLINED || status == TN_NO_DEVICE) status = TN_ERROR_BACKEND;
   throw_error(status, join(e.name, ":", index, ": ", what, " failed", why.empty() ? "" : ": ", why));

@@ -33,13 +33,19 @@ tn_dtype g_abi_dtype[kMaxDtypes] = {TENON_16(built_in)};
 namespace {
 
 // Ids of foreign dtypes, by class: a mask that says "floating" can hold dtypes that are not registered yet.
-struct Range { int begin, end; };
+struct Range {
+  int begin, end;
+};
 constexpr Range foreign_range(DtypeClass c) {
   switch (c) {
-    case DtypeClass::Floating: return {64, 96};
-    case DtypeClass::Integral: return {96, 112};
-    case DtypeClass::Bool: return {112, 116};
-    default: return {116, 128};
+    case DtypeClass::Floating:
+      return {64, 96};
+    case DtypeClass::Integral:
+      return {96, 112};
+    case DtypeClass::Bool:
+      return {112, 116};
+    default:
+      return {116, 128};
   }
 }
 
@@ -50,9 +56,9 @@ struct Registry {
   std::mutex lock;
 
   Registry() {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                        \
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                           \
   info[id] = DtypeInfo{#name, g_abi_dtype[id], DtypeClass::cls, bits, (code) != TN_UINT, (bits) / 8}; \
-  enumerator[id] = #Enum;                                                                          \
+  enumerator[id] = #Enum;                                                                             \
   known[id] = true;
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
@@ -73,8 +79,10 @@ int find(std::string_view name) {
 }
 
 std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  while (!s.empty() && s.front() == ' ')
+    s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ')
+    s.remove_suffix(1);
   return s;
 }
 
@@ -85,7 +93,8 @@ void add_class(DtypeMask& m, DtypeClass c, bool foreign) {
   }
   if (!foreign) return;
   Range range = foreign_range(c);
-  for (int i = range.begin; i < range.end; ++i) m.add(static_cast<ScalarType>(i));
+  for (int i = range.begin; i < range.end; ++i)
+    m.add(static_cast<ScalarType>(i));
 }
 
 void add_word(DtypeMask& m, std::string_view word, bool foreign) {
@@ -100,10 +109,14 @@ void add_word(DtypeMask& m, std::string_view word, bool foreign) {
 
 ScalarType signed_of_size(uint32_t bytes, ScalarType a, ScalarType b) {
   switch (bytes) {
-    case 2: return ScalarType::Short;
-    case 4: return ScalarType::Int;
-    case 8: return ScalarType::Long;
-    default: throw TypeError(join("no dtype holds both ", dtype_name(a), " and ", dtype_name(b)));
+    case 2:
+      return ScalarType::Short;
+    case 4:
+      return ScalarType::Int;
+    case 8:
+      return ScalarType::Long;
+    default:
+      throw TypeError(join("no dtype holds both ", dtype_name(a), " and ", dtype_name(b)));
   }
 }
 
@@ -146,8 +159,8 @@ ScalarType dtype_from_abi(tn_dtype t) {
 
 ScalarType register_dtype(DtypeInfo info) {
   TENON_CHECK(!info.name.empty() && info.name.size() <= 64, ValueError, "a dtype needs a name of 1 to 64 bytes");
-  TENON_CHECK(info.size >= 1 && info.size <= 31, ValueError, "dtype '", info.name, "': size must be 1 to 31 bytes, got ",
-              info.size);
+  TENON_CHECK(info.size >= 1 && info.size <= 31, ValueError, "dtype '", info.name,
+              "': size must be 1 to 31 bytes, got ", info.size);
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.lock);
   if (int id = find(info.name); id >= 0) {
@@ -157,7 +170,8 @@ ScalarType register_dtype(DtypeInfo info) {
   }
   Range range = foreign_range(info.cls);
   int id = range.begin;
-  while (id < range.end && r.known[id].load(std::memory_order_relaxed)) ++id;
+  while (id < range.end && r.known[id].load(std::memory_order_relaxed))
+    ++id;
   TENON_CHECK(id < range.end, ValueError, "dtype '", info.name, "': no id is left for its class");
   info.abi = {static_cast<uint8_t>(id), static_cast<uint8_t>(8 * info.size), 1};
   g_item_size[id] = static_cast<uint8_t>(info.size);

@@ -19,15 +19,22 @@ namespace core {
 
 void throw_error(tn_status code, std::string message) {
   switch (code) {
-    case TN_ERROR_INDEX: throw IndexError(std::move(message));
-    case TN_ERROR_TYPE: throw TypeError(std::move(message));
-    case TN_ERROR_VALUE: throw ValueError(std::move(message));
+    case TN_ERROR_INDEX:
+      throw IndexError(std::move(message));
+    case TN_ERROR_TYPE:
+      throw TypeError(std::move(message));
+    case TN_ERROR_VALUE:
+      throw ValueError(std::move(message));
     case TN_DECLINED:
-    case TN_ERROR_UNSUPPORTED: throw NotImplementedError(std::move(message));
-    case TN_ERROR_MEMORY: throw OutOfMemoryError(std::move(message));
+    case TN_ERROR_UNSUPPORTED:
+      throw NotImplementedError(std::move(message));
+    case TN_ERROR_MEMORY:
+      throw OutOfMemoryError(std::move(message));
     case TN_NO_DEVICE:
-    case TN_ERROR_BACKEND: throw BackendError(std::move(message));
-    default: throw Error(std::move(message));
+    case TN_ERROR_BACKEND:
+      throw BackendError(std::move(message));
+    default:
+      throw Error(std::move(message));
   }
 }
 

@@ -12,10 +12,17 @@ Scalar Scalar::from_abi(const tn_value& v) {
   Scalar s;
   s.tag_ = v.tag;
   switch (v.tag) {
-    case TN_TAG_I64: s.i_ = v.u.i64; break;
-    case TN_TAG_BOOL: s.i_ = v.u.i64 != 0; break;
-    case TN_TAG_F64: s.f_ = v.u.f64; break;
-    default: throw TypeError(core::join("expected a number, got a value with tag ", v.tag));
+    case TN_TAG_I64:
+      s.i_ = v.u.i64;
+      break;
+    case TN_TAG_BOOL:
+      s.i_ = v.u.i64 != 0;
+      break;
+    case TN_TAG_F64:
+      s.f_ = v.u.f64;
+      break;
+    default:
+      throw TypeError(core::join("expected a number, got a value with tag ", v.tag));
   }
   return s;
 }

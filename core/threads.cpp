@@ -65,7 +65,7 @@ struct Pool {
   Slot slot[kSlots];
   alignas(64) std::atomic<uint32_t> epoch{0};  // grows when work appears; futex
   alignas(64) std::atomic<uint32_t> sleepers{0};
-  std::atomic<int> wanted{0};  // threads with the caller; 0: not decided yet
+  std::atomic<int> wanted{0};   // threads with the caller; 0: not decided yet
   std::atomic<int> workers{0};  // started
   std::mutex start_lock;
 };
@@ -155,7 +155,8 @@ void* worker_main(void* arg) {
   t_inside = true;
   for (;;) {
     uint32_t seen = p.epoch.load(std::memory_order_seq_cst);
-    for (Slot& s : p.slot) visit(s, index);
+    for (Slot& s : p.slot)
+      visit(s, index);
     wait_change(p.epoch, seen, [&] {
       p.sleepers.fetch_add(1, std::memory_order_seq_cst);
       futex_wait(p.epoch, seen);

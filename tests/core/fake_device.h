@@ -17,15 +17,18 @@ struct FakeDevice {
   uint64_t capacity = uint64_t{1} << 40;
   uint64_t in_use = 0;
   int allocations = 0, frees = 0, events_alive = 0;
-  bool events_pass = false;         // what event_query answers
-  std::vector<std::string> calls;   // "record A", "wait B", "sync", in order
+  bool events_pass = false;        // what event_query answers
+  std::vector<std::string> calls;  // "record A", "wait B", "sync", in order
   tn_device_api api{};
   int slot = -1;
 
   explicit FakeDevice(const char* name, uint32_t f = TN_DEVICE_ASYNC, bool with_events = true) : flags(f) {
     api.struct_size = sizeof api;
     api.context = this;
-    api.count = [](void*, int32_t* n) { *n = 2; return tn_status{TN_OK}; };
+    api.count = [](void*, int32_t* n) {
+      *n = 2;
+      return tn_status{TN_OK};
+    };
     api.props = props;
     api.alloc = alloc;
     api.free = free;
@@ -89,7 +92,8 @@ struct FakeDevice {
     return TN_OK;
   }
   static tn_status sync(void* c, int32_t, tn_stream* s) {
-    self(c).calls.push_back(s == nullptr ? "sync" : "sync " + std::string(1, static_cast<char>(reinterpret_cast<intptr_t>(s))));
+    self(c).calls.push_back(s == nullptr ? "sync"
+                                         : "sync " + std::string(1, static_cast<char>(reinterpret_cast<intptr_t>(s))));
     return TN_OK;
   }
 };

@@ -29,9 +29,8 @@ TEST(Log, WarningsGoToTheHandlerOrNowhere) {
 
 TEST(Log, LinesGoToTheHandler) {
   static std::string last;
-  core::LogHandler before = core::set_log_handler([](int level, std::string_view text) {
-    last = std::to_string(level) + std::string(text);
-  });
+  core::LogHandler before =
+      core::set_log_handler([](int level, std::string_view text) { last = std::to_string(level) + std::string(text); });
   core::log(TN_LOG_INFO, "line");
   EXPECT_EQ(last, "1line");
   core::set_log_handler(before);

@@ -22,7 +22,8 @@ Impl make(const Sizes& sizes, ScalarType dtype = kFloat) {
   return new_tensor("test", dtype, 0, 0, static_cast<int>(sizes.size()), sizes.data());
 }
 Impl over(const Impl& base, const Sizes& sizes, const Sizes& strides, uint64_t bytes = 0) {
-  return TensorImpl::make(base->dtype, base->storage, bytes, static_cast<int>(sizes.size()), sizes.data(), strides.data());
+  return TensorImpl::make(base->dtype, base->storage, bytes, static_cast<int>(sizes.size()), sizes.data(),
+                          strides.data());
 }
 uint32_t flags(const Sizes& sizes, const Sizes& strides) {
   static Impl base = make({1000});
@@ -179,7 +180,8 @@ TEST(TensorImpl, ALayoutOfItsOwnHoldsItsComponents) {
 TEST(TensorImpl, MakingAndDroppingOneTakesNothingFromTheHeap) {
   make({4, 8});
   struct mallinfo2 before = mallinfo2();
-  for (int i = 0; i < 1000; ++i) make({4, 8});
+  for (int i = 0; i < 1000; ++i)
+    make({4, 8});
   struct mallinfo2 after = mallinfo2();
   EXPECT_EQ(before.uordblks, after.uordblks);
   EXPECT_EQ(before.fordblks, after.fordblks);

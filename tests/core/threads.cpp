@@ -24,7 +24,8 @@ namespace {
 
 template <class F>
 void parallel(int64_t n, int64_t grain, F f) {
-  core::parallel_for(n, grain, [](void* arg, int64_t b, int64_t e) { (*static_cast<F*>(arg))(b, e); }, &f);
+  core::parallel_for(
+      n, grain, [](void* arg, int64_t b, int64_t e) { (*static_cast<F*>(arg))(b, e); }, &f);
 }
 
 class WithThreads {
@@ -51,7 +52,8 @@ std::vector<std::pair<int64_t, int64_t>> blocks(int threads, int64_t n, int64_t 
 int64_t sum_of_squares(int64_t n) {
   std::atomic<int64_t> sum{0};
   parallel(n, 10, [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) sum += i * i;
+    for (int64_t i = b; i < e; ++i)
+      sum += i * i;
   });
   return sum;
 }
@@ -75,7 +77,8 @@ TEST(Threads, BlocksDependOnLengthAndGrainAlone) {
   for (auto [n, grain] : {std::pair<int64_t, int64_t>{1000, 7}, {3, 10}, {64, 1}, {1, 1}, {100, 50}, {101, 50}}) {
     auto one = blocks(1, n, grain);
     EXPECT_EQ(static_cast<int64_t>(one.size()), (n + grain - 1) / grain);
-    for (int threads : {2, 3, 8}) EXPECT_EQ(blocks(threads, n, grain), one) << n << " " << grain << " " << threads;
+    for (int threads : {2, 3, 8})
+      EXPECT_EQ(blocks(threads, n, grain), one) << n << " " << grain << " " << threads;
   }
 }
 
@@ -100,7 +103,8 @@ TEST(Threads, LengthsNearTheLimitDoNotOverflow) {
 
 TEST(Threads, ManyCallsInARow) {
   WithThreads with(4);
-  for (int i = 0; i < 3000; ++i) ASSERT_EQ(sum_of_squares(100), 328350);
+  for (int i = 0; i < 3000; ++i)
+    ASSERT_EQ(sum_of_squares(100), 328350);
 }
 
 TEST(Threads, ANestedCallRunsOnItsOwnThread) {
@@ -156,10 +160,12 @@ TEST(Threads, SeveralCallersShareTheWorkers) {
   std::vector<std::thread> callers;
   for (int t = 0; t < 12; ++t) {
     callers.emplace_back([&] {
-      for (int i = 0; i < 300; ++i) wrong += sum_of_squares(100) != 328350;
+      for (int i = 0; i < 300; ++i)
+        wrong += sum_of_squares(100) != 328350;
     });
   }
-  for (std::thread& t : callers) t.join();
+  for (std::thread& t : callers)
+    t.join();
   EXPECT_EQ(wrong, 0);
 }
 
@@ -196,9 +202,11 @@ TEST(Threads, AForkWhileOthersWorkLeavesTheChildUsable) {
   WithThreads with(3);
   std::atomic<bool> stop{false};
   std::thread busy([&] {
-    while (!stop) sum_of_squares(2000);
+    while (!stop)
+      sum_of_squares(2000);
   });
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(holds_in_child([] { return sum_of_squares(1000) == 332833500; }));
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(holds_in_child([] { return sum_of_squares(1000) == 332833500; }));
   stop = true;
   busy.join();
 }
@@ -212,7 +220,8 @@ TEST(Threads, BusyNeighboursCostTheirShareOnly) {
     for (int i = 0; i < 200; ++i) {
       parallel(64, 1, [](int64_t, int64_t) {
         volatile double x = 1;
-        for (int k = 0; k < 2000; ++k) x = x * 1.0000001;
+        for (int k = 0; k < 2000; ++k)
+          x = x * 1.0000001;
       });
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -228,7 +237,8 @@ TEST(Threads, BusyNeighboursCostTheirShareOnly) {
   }
   double beside = time();
   stop = true;
-  for (std::thread& t : neighbours) t.join();
+  for (std::thread& t : neighbours)
+    t.join();
   RecordProperty("quiet_ms", std::to_string(quiet * 1e3));
   RecordProperty("beside_ms", std::to_string(beside * 1e3));
   EXPECT_LT(beside, quiet * 20) << "a collapse; the share itself is the benchmark's to judge";

@@ -50,7 +50,7 @@ enum class MemoryFormat : int8_t { Contiguous = 0, Preserve = 1, ChannelsLast = 
 
 namespace core {
 
-inline constexpr int kMaxDevices = 16;  // device types known to one process
+inline constexpr int kMaxDevices = 16;   // device types known to one process
 inline constexpr int kMaxOrdinals = 16;  // devices of one type
 inline constexpr int kMaxLayouts = 8;
 
@@ -68,9 +68,9 @@ struct DeviceEntry {
 // Entries are never removed; slot 0 is the host.
 TENON_API const DeviceEntry& device_entry(int slot);
 TENON_API int device_slots() noexcept;
-TENON_API int device_slot(DeviceType type);              // -1 if unknown
+TENON_API int device_slot(DeviceType type);  // -1 if unknown
 TENON_API int device_slot_from_name(std::string_view name);
-TENON_API int device_slot_from_abi(int32_t abi_type);    // -1 if unknown
+TENON_API int device_slot_from_abi(int32_t abi_type);  // -1 if unknown
 // Reserves a slot for a name (idempotent); the API follows when the plugin opens.
 TENON_API int reserve_device(std::string_view name);
 // Asks the plugin for count, flags. Throws BackendError when it fails.
@@ -101,7 +101,9 @@ TENON_API void unregister_layout(int slot) noexcept;
 TENON_API std::string_view layout_name(int slot);
 TENON_API const void* layout_ext(int slot) noexcept;  // null until its plugin is open
 inline uint32_t abi_layout(int slot) { return slot == 0 ? TN_STRIDED : TN_LAYOUT_FOREIGN + slot - 1; }
-inline int layout_slot_from_abi(uint32_t id) { return id == TN_STRIDED ? 0 : static_cast<int>(id) - TN_LAYOUT_FOREIGN + 1; }
+inline int layout_slot_from_abi(uint32_t id) {
+  return id == TN_STRIDED ? 0 : static_cast<int>(id) - TN_LAYOUT_FOREIGN + 1;
+}
 
 // The stream of this thread for a device; null: the device's default.
 TENON_API tn_stream* current_stream(int slot, int index) noexcept;

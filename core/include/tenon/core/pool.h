@@ -18,7 +18,9 @@ inline constexpr uint32_t kPoolKept = 4096;
 // All zero is both the state before first use and that of a thread that is ending: an empty list with no room sends
 // every call down the cold path, which tells the two apart.
 struct PoolLists {
-  struct Node { Node* next; };
+  struct Node {
+    Node* next;
+  };
   Node* head[kPoolClasses];
   uint32_t room[kPoolClasses];  // how many blocks the list may still take
   int state;                    // 0: not used yet, 1: open, 2: the thread is ending
