@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call_by_name.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -151,6 +152,7 @@ void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
 
 void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out,
                   uint32_t n_out) {
+  std::fill_n(out, n_out, tn_value{});
   Target t = find(name);
   const Op& op = *t.op;
   TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ", n_in,
@@ -164,8 +166,6 @@ void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint
                 op.schema);
     full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
   }
-  for (uint32_t i = op.n_results; i < n_out; ++i)
-    out[i] = tn_value{};
   BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
   if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {
     run_row(op, row, full, out);

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A program in C: adds two tensors by the op's name and reads the sum back, then does what must fail.
+/* A program in C: adds two tensors by the op's name and reads the sum back, calls other forms of ops, then does
+ * what must fail.
  *   abi_c_client [DEVICE]      default: cpu */
 #include "tenon/abi/client.h"
 
@@ -46,6 +47,34 @@ static void adds(tn_handle a, tn_handle b) {
   tn_release_value(&out);
 }
 
+/* A list of tensors in, two results out, and the form that writes its argument. */
+static void other_forms(tn_handle a, tn_handle b) {
+  const tn_tensor* list[2];
+  tn_value in[3] = {tensor_value(0), tensor_value(b), tensor_value(0)};
+  tn_value out[3];
+  float values[12];
+  list[0] = a;
+  list[1] = b;
+  in[0].tag = TN_TAG_TENSOR_LIST;
+  in[0].len = 2;
+  in[0].u.tensors = list;
+  expect(tn_call_op(text("cat"), in, 1, out, 1) == TN_OK, "cat of a list");
+  expect(tn_to_host(out[0].u.tensor, values, sizeof values) == TN_OK && values[11] == 60.f, "values of cat");
+  tn_release_value(&out[0]);
+  in[0] = tensor_value(a);
+  in[1].tag = TN_TAG_I64;
+  in[1].u.i64 = 2;
+  expect(tn_call_op(text("topk"), in, 2, out, 3) == TN_OK, "topk of 2");
+  expect(out[0].tag == TN_TAG_TENSOR && out[1].tag == TN_TAG_TENSOR && out[2].tag == TN_TAG_NONE, "it has 2 results");
+  expect(tn_to_host(out[0].u.tensor, values, 16) == TN_OK && values[2] == 6.f && values[3] == 5.f, "values of topk");
+  tn_release_value(&out[0]);
+  tn_release_value(&out[1]);
+  in[1] = tensor_value(b);
+  expect(tn_call_op(text("add_.Tensor"), in, 2, out, 1) == TN_OK && out[0].u.tensor == a, "a += b gives a");
+  expect(tn_to_host(a, values, 24) == TN_OK && values[5] == 66.f, "a was written");
+  tn_release_value(&out[0]);
+}
+
 static void refuses(tn_handle a, tn_device device, tn_dtype f32) {
   tn_value in[1] = {tensor_value(a)};
   tn_value out;
@@ -82,6 +111,7 @@ int main(int argc, char** argv) {
   expect(tn_from_host(2, sizes, f32, y, sizeof y, device, &b) == TN_OK, "b");
   if (a && b) {
     adds(a, b);
+    other_forms(a, b);
     refuses(a, device, f32);
   }
   tn_release(a);

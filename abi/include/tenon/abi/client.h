@@ -35,7 +35,7 @@ TN_API void tn_retain(tn_handle tensor);
 TN_API void tn_release(tn_handle tensor);
 
 /* Calls op "name.overload". Arguments that are left out at the end take their defaults. Tensors in out[] are new
- * handles; a TENSOR_LIST is released with tn_release_value. */
+ * handles; a TENSOR_LIST is released with tn_release_value. On failure every out[i] is NONE. */
 TN_API tn_status tn_call_op(tn_str op, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out);
 TN_API void tn_release_value(tn_value* value);
 
