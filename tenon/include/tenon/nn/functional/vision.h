@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tenon/nn/options/vision.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+namespace nn {
+namespace functional {
+
+TENON_API Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options = {});
+TENON_API Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options = {});
+// [N, C r^2, H, W] to [N, C, H r, W r].
+TENON_API Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options);
+TENON_API Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& options);
+
+}  // namespace functional
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/arg.h"
+#include "tenon/enum.h"
+
+namespace tenon {
+namespace nn {
+
+struct RNNOptions {
+  using nonlinearity_t = enumtype::OneOf<enumtype::kTanh, enumtype::kReLU>;
+  RNNOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  // Features of an element of the sequence.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Layers on top of each other.
+  TENON_ARG(int64_t, num_layers) = 1;
+  // kTanh or kReLU.
+  TENON_ARG(nonlinearity_t, nonlinearity) = kTanh;
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+  // Whether inputs are [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Probability of dropout between layers.
+  TENON_ARG(double, dropout) = 0.0;
+  // Whether a second network runs backwards.
+  TENON_ARG(bool, bidirectional) = false;
+};
+
+struct LSTMOptions {
+  LSTMOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  // Features of an element of the sequence.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Layers on top of each other.
+  TENON_ARG(int64_t, num_layers) = 1;
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+  // Whether inputs are [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Probability of dropout between layers.
+  TENON_ARG(double, dropout) = 0.0;
+  // Whether a second network runs backwards.
+  TENON_ARG(bool, bidirectional) = false;
+  // If above zero, the hidden state is projected to this size.
+  TENON_ARG(int64_t, proj_size) = 0;
+};
+
+struct GRUOptions {
+  GRUOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  // Features of an element of the sequence.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Layers on top of each other.
+  TENON_ARG(int64_t, num_layers) = 1;
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+  // Whether inputs are [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Probability of dropout between layers.
+  TENON_ARG(double, dropout) = 0.0;
+  // Whether a second network runs backwards.
+  TENON_ARG(bool, bidirectional) = false;
+};
+
+struct RNNCellOptions {
+  using nonlinearity_t = enumtype::OneOf<enumtype::kTanh, enumtype::kReLU>;
+  RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  // Features of the input.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+  // kTanh or kReLU.
+  TENON_ARG(nonlinearity_t, nonlinearity) = kTanh;
+};
+
+struct LSTMCellOptions {
+  LSTMCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  // Features of the input.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+};
+
+struct GRUCellOptions {
+  GRUCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  // Features of the input.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+};
+
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Holders: TENON_MODULE(Net) makes Net from NetImpl, a value that owns a NetImpl by shared_ptr. Copies of a holder
+// share the module.
+#pragma once
+
+#include "tenon/nn/module.h"
+
+namespace tenon {
+namespace nn {
+
+template <class Contained>
+class ModuleHolder : detail::ModuleHolderIndicator {
+ protected:
+  // Named so in libtorch; derived holders use it.
+  std::shared_ptr<Contained> impl_;
+
+ public:
+  using ContainedType = Contained;
+
+  ModuleHolder() : impl_(default_construct()) {}
+  // An empty holder.
+  ModuleHolder(std::nullptr_t) : impl_(nullptr) {}
+  template <
+      class Head, class... Tail,
+      class = std::enable_if_t<!(sizeof...(Tail) == 0 && (detail::is_module_holder<Head> ||
+                                                          std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
+  explicit ModuleHolder(Head&& head, Tail&&... tail)
+      : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
+  ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
+
+  explicit operator bool() const noexcept { return impl_ != nullptr; }
+  Contained* operator->() { return get(); }
+  const Contained* operator->() const { return get(); }
+  Contained& operator*() { return *get(); }
+  const Contained& operator*() const { return *get(); }
+  const std::shared_ptr<Contained>& ptr() const {
+    check();
+    return impl_;
+  }
+  Contained* get() {
+    check();
+    return impl_.get();
+  }
+  const Contained* get() const {
+    check();
+    return impl_.get();
+  }
+  // C makes the return type depend on the call: containers have no forward().
+  template <class... A, class C = Contained>
+  auto operator()(A&&... args) -> decltype(std::declval<C&>().forward(std::forward<A>(args)...)) {
+    return get()->forward(std::forward<A>(args)...);
+  }
+  template <class Arg>
+  decltype(auto) operator[](Arg&& arg) {
+    return (*get())[std::forward<Arg>(arg)];
+  }
+  bool is_empty() const noexcept { return impl_ == nullptr; }
+
+ private:
+  void check() const { TENON_CHECK(!is_empty(), ValueError, "accessing an empty ModuleHolder"); }
+  static std::shared_ptr<Contained> default_construct() {
+    if constexpr (std::is_default_constructible_v<Contained>) {
+      return std::make_shared<Contained>();
+    } else {
+      return nullptr;
+    }
+  }
+};
+
+template <class M>
+std::ostream& operator<<(std::ostream& stream, const ModuleHolder<M>& holder) {
+  return stream << *holder;
+}
+
+}  // namespace nn
+}  // namespace tenon
+
+// The holder Name of a class ImplType; users spell it nn::Linear fc(4, 3) and fc->forward(x).
+#define TENON_MODULE_IMPL(Name, ImplType)                    \
+  class Name : public ::tenon::nn::ModuleHolder<ImplType> {  \
+   public:                                                   \
+    using ::tenon::nn::ModuleHolder<ImplType>::ModuleHolder; \
+    using Impl [[maybe_unused]] = ImplType;                  \
+  }
+#define TENON_MODULE(Name) TENON_MODULE_IMPL(Name, Name##Impl)

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The base of optimisers: groups of parameters with their options, and a state for each parameter.
+//
+// step() reads .grad and never writes into it: weight decay and the like are applied on the way.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tenon/arg.h"
+#include "tenon/function_ref.h"
+#include "tenon/tensor.h"
+
+namespace tenon {
+
+namespace serialize {
+class OutputArchive;
+class InputArchive;
+}  // namespace serialize
+
+namespace optim {
+
+// Goes over the named fields of options and states; reads or writes them.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void field(const char* name, double& value) = 0;
+  virtual void field(const char* name, int64_t& value) = 0;
+  virtual void field(const char* name, bool& value) = 0;
+  virtual void field(const char* name, Tensor& value) = 0;
+};
+
+class TENON_API OptimizerOptions {
+ public:
+  virtual ~OptimizerOptions();
+  virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
+  virtual double get_lr() const = 0;
+  virtual void set_lr(double lr) = 0;
+  virtual void fields(FieldVisitor& visitor) = 0;
+  // ValueError OP02 for a value that makes no sense.
+  virtual void check() const = 0;
+};
+
+class TENON_API OptimizerParamState {
+ public:
+  virtual ~OptimizerParamState();
+  virtual std::unique_ptr<OptimizerParamState> clone() const = 0;
+  virtual void fields(FieldVisitor& visitor) = 0;
+};
+
+template <class Derived>
+class OptimizerCloneableOptions : public OptimizerOptions {
+ public:
+  std::unique_ptr<OptimizerOptions> clone() const override {
+    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+  double get_lr() const override { return static_cast<const Derived*>(this)->lr(); }
+  void set_lr(double lr) override { static_cast<Derived*>(this)->lr(lr); }
+};
+
+template <class Derived>
+class OptimizerCloneableParamState : public OptimizerParamState {
+ public:
+  std::unique_ptr<OptimizerParamState> clone() const override {
+    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+};
+
+// Parameters with one set of options; without options it takes the optimiser's defaults.
+class TENON_API OptimizerParamGroup {
+ public:
+  OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
+  OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
+      : params_(std::move(params)), options_(std::move(options)) {}
+  OptimizerParamGroup(const OptimizerParamGroup& other)
+      : params_(other.params_), options_(other.options_ ? other.options_->clone() : nullptr) {}
+  OptimizerParamGroup& operator=(const OptimizerParamGroup& other) {
+    params_ = other.params_;
+    options_ = other.options_ ? other.options_->clone() : nullptr;
+    return *this;
+  }
+  OptimizerParamGroup(OptimizerParamGroup&&) noexcept = default;
+  OptimizerParamGroup& operator=(OptimizerParamGroup&&) noexcept = default;
+
+  bool has_options() const { return options_ != nullptr; }
+  OptimizerOptions& options();
+  const OptimizerOptions& options() const;
+  void set_options(std::unique_ptr<OptimizerOptions> options) { options_ = std::move(options); }
+  std::vector<Tensor>& params() { return params_; }
+  const std::vector<Tensor>& params() const { return params_; }
+
+ private:
+  std::vector<Tensor> params_;
+  std::unique_ptr<OptimizerOptions> options_;
+};
+
+class TENON_API Optimizer {
+ public:
+  // Computes the loss and its gradients anew; called with gradients on.
+  using LossClosure = FunctionRef<Tensor()>;
+  using StateMap = std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>;
+
+  Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults);
+  Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults);
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+  Optimizer(Optimizer&&) = default;
+  Optimizer& operator=(Optimizer&&) = default;
+  virtual ~Optimizer();
+
+  // ValueError OP01: an empty list, a parameter that is no leaf, does not require grad or is in a group already.
+  void add_param_group(const OptimizerParamGroup& param_group);
+  void add_parameters(const std::vector<Tensor>& parameters);
+
+  // Parameters without a gradient are left as they are. Returns the loss of the closure, if one is given.
+  virtual Tensor step(LossClosure closure = nullptr);
+  void zero_grad(bool set_to_none = true);
+
+  // Those of the first group, as in libtorch.
+  const std::vector<Tensor>& parameters() const noexcept;
+  std::vector<Tensor>& parameters() noexcept;
+  std::size_t size() const noexcept;  // of all groups
+  OptimizerOptions& defaults() noexcept { return *defaults_; }
+  const OptimizerOptions& defaults() const noexcept { return *defaults_; }
+  std::vector<OptimizerParamGroup>& param_groups() noexcept { return param_groups_; }
+  const std::vector<OptimizerParamGroup>& param_groups() const noexcept { return param_groups_; }
+  // By unsafeGetTensorImpl() of the parameter.
+  StateMap& state() noexcept { return state_; }
+  const StateMap& state() const noexcept { return state_; }
+
+  // Options by group and states by position; load needs groups of the same sizes.
+  virtual void save(serialize::OutputArchive& archive) const;
+  virtual void load(serialize::InputArchive& archive);
+
+ protected:
+  // One parameter's step, without recording. `state` is null the first time.
+  virtual void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
+                      std::unique_ptr<OptimizerParamState>& state);
+  virtual std::unique_ptr<OptimizerParamState> new_state() const;
+
+  std::vector<OptimizerParamGroup> param_groups_;
+  StateMap state_;
+  std::unique_ptr<OptimizerOptions> defaults_;
+};
+
+// A value that went out of its range: "invalid lr: -1".
+#define TENON_OPTIM_CHECK(condition, name, value) TENON_CHECK(condition, ValueError, "invalid ", name, ": ", value)
+
+}  // namespace optim
+}  // namespace tenon

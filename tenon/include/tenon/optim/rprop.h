@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tuple>
+
+#include "tenon/optim/optimizer.h"
+
+namespace tenon {
+namespace optim {
+
+struct TENON_API RpropOptions : public OptimizerCloneableOptions<RpropOptions> {
+  RpropOptions(double lr = 1e-2) : lr_(lr) {}
+  // Step size.
+  TENON_ARG(double, lr) = 1e-2;
+  using etas_t = std::tuple<double, double>;
+  // Factors of a step whose gradient changed sign, and of one whose did not.
+  TENON_ARG(etas_t, etas) = std::make_tuple(0.5, 1.2);
+  using step_sizes_t = std::tuple<double, double>;
+  // Least and greatest step.
+  TENON_ARG(step_sizes_t, step_sizes) = std::make_tuple(1e-6, 50);
+
+ public:
+  void fields(FieldVisitor& visitor) override;
+  void check() const override;
+};
+
+struct TENON_API RpropParamState : public OptimizerCloneableParamState<RpropParamState> {
+  // Steps done.
+  TENON_ARG(int64_t, step) = 0;
+  // The last gradient.
+  TENON_ARG(Tensor, prev);
+  // The step of each element.
+  TENON_ARG(Tensor, step_size);
+
+ public:
+  void fields(FieldVisitor& visitor) override;
+};
+
+// Riedmiller and Braun, 1993: only the signs of gradients count.
+class TENON_API Rprop : public Optimizer {
+ public:
+  explicit Rprop(const std::vector<OptimizerParamGroup>& param_groups, RpropOptions defaults = {});
+  explicit Rprop(std::vector<Tensor> params, RpropOptions defaults = {});
+
+ protected:
+  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
+              std::unique_ptr<OptimizerParamState>& state) override;
+  std::unique_ptr<OptimizerParamState> new_state() const override;
+};
+
+}  // namespace optim
+}  // namespace tenon

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/nn/modules/activation.h"
+
+#include <ostream>
+#include <utility>
+
+#include "tenon/nn/functional/activation.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace nn {
+
+ELUImpl::ELUImpl(const ELUOptions& options_) : options(options_) {}
+void ELUImpl::reset() {}
+Tensor ELUImpl::forward(Tensor input) { return functional::elu(std::move(input), options); }
+void ELUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::ELU(alpha=" << options.alpha() << ", inplace=" << options.inplace() << ")";
+}
+
+SELUImpl::SELUImpl(const SELUOptions& options_) : options(options_) {}
+void SELUImpl::reset() {}
+Tensor SELUImpl::forward(Tensor input) { return functional::selu(std::move(input), options); }
+void SELUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::SELU(inplace=" << options.inplace() << ")";
+}
+
+GLUImpl::GLUImpl(const GLUOptions& options_) : options(options_) {}
+void GLUImpl::reset() {}
+Tensor GLUImpl::forward(Tensor input) { return functional::glu(std::move(input), options); }
+void GLUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::GLU(dim=" << options.dim() << ")";
+}
+
+GELUImpl::GELUImpl(const GELUOptions& options_) : options(options_) {}
+void GELUImpl::reset() {}
+Tensor GELUImpl::forward(Tensor input) { return functional::gelu(std::move(input), options); }
+void GELUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::GELU(approximate=" << options.approximate() << ")";
+}
+
+HardshrinkImpl::HardshrinkImpl(const HardshrinkOptions& options_) : options(options_) {}
+void HardshrinkImpl::reset() {}
+Tensor HardshrinkImpl::forward(Tensor input) { return functional::hardshrink(std::move(input), options); }
+void HardshrinkImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Hardshrink(lambda=" << options.lambda() << ")";
+}
+
+HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) {}
+void HardtanhImpl::reset() {}
+Tensor HardtanhImpl::forward(Tensor input) { return functional::hardtanh(std::move(input), options); }
+void HardtanhImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Hardtanh(min_val=" << options.min_val() << ", max_val=" << options.max_val()
+         << ", inplace=" << options.inplace() << ")";
+}
+
+LeakyReLUImpl::LeakyReLUImpl(const LeakyReLUOptions& options_) : options(options_) {}
+void LeakyReLUImpl::reset() {}
+Tensor LeakyReLUImpl::forward(Tensor input) { return functional::leaky_relu(std::move(input), options); }
+void LeakyReLUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::LeakyReLU(negative_slope=" << options.negative_slope()
+         << ", inplace=" << options.inplace() << ")";
+}
+
+ReLUImpl::ReLUImpl(const ReLUOptions& options_) : options(options_) {}
+void ReLUImpl::reset() {}
+Tensor ReLUImpl::forward(Tensor input) { return functional::relu(std::move(input), options); }
+void ReLUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::ReLU(inplace=" << options.inplace() << ")";
+}
+
+ReLU6Impl::ReLU6Impl(const ReLU6Options& options_) : options(options_) {}
+void ReLU6Impl::reset() {}
+Tensor ReLU6Impl::forward(Tensor input) { return functional::relu6(std::move(input), options); }
+void ReLU6Impl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::ReLU6(inplace=" << options.inplace() << ")";
+}
+
+CELUImpl::CELUImpl(const CELUOptions& options_) : options(options_) {}
+void CELUImpl::reset() {}
+Tensor CELUImpl::forward(Tensor input) { return functional::celu(std::move(input), options); }
+void CELUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::CELU(alpha=" << options.alpha() << ", inplace=" << options.inplace() << ")";
+}
+
+SoftplusImpl::SoftplusImpl(const SoftplusOptions& options_) : options(options_) {}
+void SoftplusImpl::reset() {}
+Tensor SoftplusImpl::forward(Tensor input) { return functional::softplus(std::move(input), options); }
+void SoftplusImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Softplus(beta=" << options.beta() << ", threshold=" << options.threshold()
+         << ")";
+}
+
+SoftshrinkImpl::SoftshrinkImpl(const SoftshrinkOptions& options_) : options(options_) {}
+void SoftshrinkImpl::reset() {}
+Tensor SoftshrinkImpl::forward(Tensor input) { return functional::softshrink(std::move(input), options); }
+void SoftshrinkImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Softshrink(lambda=" << options.lambda() << ")";
+}
+
+HardswishImpl::HardswishImpl(const HardswishOptions& options_) : options(options_) {}
+void HardswishImpl::reset() {}
+Tensor HardswishImpl::forward(Tensor input) { return functional::hardswish(std::move(input), options); }
+void HardswishImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Hardswish(inplace=" << options.inplace() << ")";
+}
+
+HardsigmoidImpl::HardsigmoidImpl(const HardsigmoidOptions& options_) : options(options_) {}
+void HardsigmoidImpl::reset() {}
+Tensor HardsigmoidImpl::forward(Tensor input) { return functional::hardsigmoid(std::move(input), options); }
+void HardsigmoidImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Hardsigmoid(inplace=" << options.inplace() << ")";
+}
+
+ThresholdImpl::ThresholdImpl(const ThresholdOptions& options_) : options(options_) {}
+void ThresholdImpl::reset() {}
+Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
+void ThresholdImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Threshold(threshold=" << options.threshold() << ", value=" << options.value()
+         << ", inplace=" << options.inplace() << ")";
+}
+
+RReLUImpl::RReLUImpl(const RReLUOptions& options_) : options(options_) {}
+void RReLUImpl::reset() {}
+Tensor RReLUImpl::forward(Tensor input) {
+  return functional::rrelu(std::move(input), functional::RReLUFuncOptions()
+                                                 .lower(options.lower())
+                                                 .upper(options.upper())
+                                                 .training(is_training())
+                                                 .inplace(options.inplace()));
+}
+void RReLUImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::RReLU(lower=" << options.lower() << ", upper=" << options.upper()
+         << ", inplace=" << options.inplace() << ")";
+}
+
+SoftmaxImpl::SoftmaxImpl(const SoftmaxOptions& options_) : options(options_) {}
+void SoftmaxImpl::reset() {}
+Tensor SoftmaxImpl::forward(const Tensor& input) { return functional::softmax(input, options.dim()); }
+void SoftmaxImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Softmax(dim=" << options.dim() << ")";
+}
+
+SoftminImpl::SoftminImpl(const SoftminOptions& options_) : options(options_) {}
+void SoftminImpl::reset() {}
+Tensor SoftminImpl::forward(const Tensor& input) { return functional::softmin(input, options.dim()); }
+void SoftminImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Softmin(dim=" << options.dim() << ")";
+}
+
+LogSoftmaxImpl::LogSoftmaxImpl(const LogSoftmaxOptions& options_) : options(options_) {}
+void LogSoftmaxImpl::reset() {}
+Tensor LogSoftmaxImpl::forward(const Tensor& input) { return functional::log_softmax(input, options.dim()); }
+void LogSoftmaxImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::LogSoftmax(dim=" << options.dim() << ")";
+}
+
+void LogSigmoidImpl::reset() {}
+Tensor LogSigmoidImpl::forward(const Tensor& input) { return functional::logsigmoid(input); }
+void LogSigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::LogSigmoid()"; }
+
+void SigmoidImpl::reset() {}
+Tensor SigmoidImpl::forward(const Tensor& input) { return tenon::sigmoid(input); }
+void SigmoidImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Sigmoid()"; }
+
+void SiLUImpl::reset() {}
+Tensor SiLUImpl::forward(const Tensor& input) { return functional::silu(input); }
+void SiLUImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::SiLU()"; }
+
+void MishImpl::reset() {}
+Tensor MishImpl::forward(const Tensor& input) { return functional::mish(input); }
+void MishImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Mish()"; }
+
+void SoftsignImpl::reset() {}
+Tensor SoftsignImpl::forward(const Tensor& input) { return functional::softsign(input); }
+void SoftsignImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Softsign()"; }
+
+void TanhImpl::reset() {}
+Tensor TanhImpl::forward(const Tensor& input) { return tenon::tanh(input); }
+void TanhImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Tanh()"; }
+
+void TanhshrinkImpl::reset() {}
+Tensor TanhshrinkImpl::forward(const Tensor& input) { return functional::tanhshrink(input); }
+void TanhshrinkImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Tanhshrink()"; }
+
+PReLUImpl::PReLUImpl(const PReLUOptions& options_) : options(options_) { PReLUImpl::reset(); }
+void PReLUImpl::reset() {
+  weight = register_parameter("weight", tenon::full({options.num_parameters()}, options.init()));
+}
+Tensor PReLUImpl::forward(const Tensor& input) { return functional::prelu(input, weight); }
+void PReLUImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::PReLU(num_parameters=" << options.num_parameters() << ")";
+}
+
+void Softmax2dImpl::reset() {}
+Tensor Softmax2dImpl::forward(const Tensor& input) {
+  TENON_CHECK(input.dim() == 3 || input.dim() == 4, ValueError, "Softmax2d: expected 3-D or 4-D input, got ",
+              input.dim(), "-D");
+  return functional::softmax(input, -3);
+}
+void Softmax2dImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Softmax2d()"; }
+
+}  // namespace nn
+}  // namespace tenon

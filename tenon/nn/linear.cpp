@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/nn/modules/linear.h"
+
+#include <cmath>
+#include <ostream>
+
+#include "tenon/nn/functional/linear.h"
+#include "tenon/nn/init.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace nn {
+
+void IdentityImpl::reset() {}
+void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Identity()"; }
+Tensor IdentityImpl::forward(const Tensor& input) { return input; }
+
+LinearImpl::LinearImpl(const LinearOptions& options_) : options(options_) { LinearImpl::reset(); }
+
+void LinearImpl::reset() {
+  weight = register_parameter("weight", tenon::empty({options.out_features(), options.in_features()}));
+  bias = options.bias() ? register_parameter("bias", tenon::empty({options.out_features()}))
+                        : register_parameter("bias", {}, false);
+  reset_parameters();
+}
+
+void LinearImpl::reset_parameters() {
+  init::kaiming_uniform_(weight, std::sqrt(5.0));
+  if (!bias.defined()) return;
+  const double bound = options.in_features() > 0 ? 1 / std::sqrt(static_cast<double>(options.in_features())) : 0;
+  init::uniform_(bias, -bound, bound);
+}
+
+void LinearImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Linear(in_features=" << options.in_features()
+         << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
+}
+
+Tensor LinearImpl::forward(const Tensor& input) { return functional::linear(input, weight, bias); }
+
+FlattenImpl::FlattenImpl(const FlattenOptions& options_) : options(options_) {}
+void FlattenImpl::reset() {}
+void FlattenImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ")";
+}
+Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }
+
+UnflattenImpl::UnflattenImpl(UnflattenOptions options_) : options(std::move(options_)) {}
+void UnflattenImpl::reset() {}
+void UnflattenImpl::pretty_print(std::ostream& stream) const {
+  stream << "tenon::nn::Unflatten(dim=" << options.dim()
+         << ", unflattened_size=" << core::join(IntArrayRef(options.sizes())) << ")";
+}
+Tensor UnflattenImpl::forward(const Tensor& input) { return input.unflatten(options.dim(), options.sizes()); }
+
+BilinearImpl::BilinearImpl(const BilinearOptions& options_) : options(options_) { BilinearImpl::reset(); }
+
+void BilinearImpl::reset() {
+  weight = register_parameter("weight",
+                              tenon::empty({options.out_features(), options.in1_features(), options.in2_features()}));
+  bias = options.bias() ? register_parameter("bias", tenon::empty({options.out_features()}))
+                        : register_parameter("bias", {}, false);
+  reset_parameters();
+}
+
+void BilinearImpl::reset_parameters() {
+  const double bound = 1 / std::sqrt(static_cast<double>(weight.size(1)));
+  init::uniform_(weight, -bound, bound);
+  if (bias.defined()) init::uniform_(bias, -bound, bound);
+}
+
+void BilinearImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::Bilinear(in1_features=" << options.in1_features()
+         << ", in2_features=" << options.in2_features() << ", out_features=" << options.out_features()
+         << ", bias=" << options.bias() << ")";
+}
+
+Tensor BilinearImpl::forward(const Tensor& input1, const Tensor& input2) {
+  return functional::bilinear(input1, input2, weight, bias);
+}
+
+}  // namespace nn
+}  // namespace tenon

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/nn/modules/loss.h"
+
+#include <ostream>
+#include <utility>
+
+#include "tenon/nn/functional/loss.h"
+
+namespace tenon {
+namespace nn {
+
+L1LossImpl::L1LossImpl(L1LossOptions options_) : options(std::move(options_)) {}
+void L1LossImpl::reset() {}
+Tensor L1LossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::l1_loss(input, target, options);
+}
+void L1LossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::L1Loss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+MSELossImpl::MSELossImpl(MSELossOptions options_) : options(std::move(options_)) {}
+void MSELossImpl::reset() {}
+Tensor MSELossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::mse_loss(input, target, options);
+}
+void MSELossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::MSELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+SmoothL1LossImpl::SmoothL1LossImpl(SmoothL1LossOptions options_) : options(std::move(options_)) {}
+void SmoothL1LossImpl::reset() {}
+Tensor SmoothL1LossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::smooth_l1_loss(input, target, options);
+}
+void SmoothL1LossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::SmoothL1Loss(reduction=" << enumtype::get_enum_name(options.reduction())
+         << ")";
+}
+
+HuberLossImpl::HuberLossImpl(HuberLossOptions options_) : options(std::move(options_)) {}
+void HuberLossImpl::reset() {}
+Tensor HuberLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::huber_loss(input, target, options);
+}
+void HuberLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::HuberLoss(delta=" << options.delta()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+NLLLossImpl::NLLLossImpl(NLLLossOptions options_) : options(std::move(options_)) { NLLLossImpl::reset(); }
+void NLLLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
+Tensor NLLLossImpl::forward(const Tensor& input, const Tensor& target) {
+  NLLLossOptions call = options;
+  call.weight(weight);
+  return functional::nll_loss(input, target, call);
+}
+void NLLLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::NLLLoss(ignore_index=" << options.ignore_index()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+CrossEntropyLossImpl::CrossEntropyLossImpl(CrossEntropyLossOptions options_) : options(std::move(options_)) {
+  CrossEntropyLossImpl::reset();
+}
+void CrossEntropyLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
+Tensor CrossEntropyLossImpl::forward(const Tensor& input, const Tensor& target) {
+  CrossEntropyLossOptions call = options;
+  call.weight(weight);
+  return functional::cross_entropy(input, target, call);
+}
+void CrossEntropyLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::CrossEntropyLoss(ignore_index=" << options.ignore_index()
+         << ", label_smoothing=" << options.label_smoothing()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+BCELossImpl::BCELossImpl(BCELossOptions options_) : options(std::move(options_)) { BCELossImpl::reset(); }
+void BCELossImpl::reset() { weight = register_buffer("weight", options.weight()); }
+Tensor BCELossImpl::forward(const Tensor& input, const Tensor& target) {
+  BCELossOptions call = options;
+  call.weight(weight);
+  return functional::binary_cross_entropy(input, target, call);
+}
+void BCELossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::BCELoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+BCEWithLogitsLossImpl::BCEWithLogitsLossImpl(BCEWithLogitsLossOptions options_) : options(std::move(options_)) {
+  BCEWithLogitsLossImpl::reset();
+}
+void BCEWithLogitsLossImpl::reset() {
+  weight = register_buffer("weight", options.weight());
+  pos_weight = register_buffer("pos_weight", options.pos_weight());
+}
+Tensor BCEWithLogitsLossImpl::forward(const Tensor& input, const Tensor& target) {
+  BCEWithLogitsLossOptions call = options;
+  call.weight(weight).pos_weight(pos_weight);
+  return functional::binary_cross_entropy_with_logits(input, target, call);
+}
+void BCEWithLogitsLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::BCEWithLogitsLoss(reduction=" << enumtype::get_enum_name(options.reduction())
+         << ")";
+}
+
+KLDivLossImpl::KLDivLossImpl(KLDivLossOptions options_) : options(std::move(options_)) {}
+void KLDivLossImpl::reset() {}
+Tensor KLDivLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::kl_div(input, target, options);
+}
+void KLDivLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::KLDivLoss(log_target=" << options.log_target()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+PoissonNLLLossImpl::PoissonNLLLossImpl(PoissonNLLLossOptions options_) : options(std::move(options_)) {}
+void PoissonNLLLossImpl::reset() {}
+Tensor PoissonNLLLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::poisson_nll_loss(input, target, options);
+}
+void PoissonNLLLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::PoissonNLLLoss(log_input=" << options.log_input()
+         << ", full=" << options.full() << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+GaussianNLLLossImpl::GaussianNLLLossImpl(GaussianNLLLossOptions options_) : options(std::move(options_)) {}
+void GaussianNLLLossImpl::reset() {}
+Tensor GaussianNLLLossImpl::forward(const Tensor& input, const Tensor& target, const Tensor& var) {
+  return functional::gaussian_nll_loss(input, target, var, options);
+}
+void GaussianNLLLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::GaussianNLLLoss(full=" << options.full()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+HingeEmbeddingLossImpl::HingeEmbeddingLossImpl(HingeEmbeddingLossOptions options_) : options(std::move(options_)) {}
+void HingeEmbeddingLossImpl::reset() {}
+Tensor HingeEmbeddingLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::hinge_embedding_loss(input, target, options);
+}
+void HingeEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::HingeEmbeddingLoss(margin=" << options.margin()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+SoftMarginLossImpl::SoftMarginLossImpl(SoftMarginLossOptions options_) : options(std::move(options_)) {}
+void SoftMarginLossImpl::reset() {}
+Tensor SoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::soft_margin_loss(input, target, options);
+}
+void SoftMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::SoftMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction())
+         << ")";
+}
+
+MultiMarginLossImpl::MultiMarginLossImpl(MultiMarginLossOptions options_) : options(std::move(options_)) {
+  MultiMarginLossImpl::reset();
+}
+void MultiMarginLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
+Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
+  MultiMarginLossOptions call = options;
+  call.weight(weight);
+  return functional::multi_margin_loss(input, target, call);
+}
+void MultiMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::MultiMarginLoss(p=" << options.p() << ", margin=" << options.margin()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+MultiLabelMarginLossImpl::MultiLabelMarginLossImpl(MultiLabelMarginLossOptions options_)
+    : options(std::move(options_)) {}
+void MultiLabelMarginLossImpl::reset() {}
+Tensor MultiLabelMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
+  return functional::multilabel_margin_loss(input, target, options);
+}
+void MultiLabelMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha
+         << "tenon::nn::MultiLabelMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+MultiLabelSoftMarginLossImpl::MultiLabelSoftMarginLossImpl(MultiLabelSoftMarginLossOptions options_)
+    : options(std::move(options_)) {
+  MultiLabelSoftMarginLossImpl::reset();
+}
+void MultiLabelSoftMarginLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
+Tensor MultiLabelSoftMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
+  MultiLabelSoftMarginLossOptions call = options;
+  call.weight(weight);
+  return functional::multilabel_soft_margin_loss(input, target, call);
+}
+void MultiLabelSoftMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha
+         << "tenon::nn::MultiLabelSoftMarginLoss(reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+CosineEmbeddingLossImpl::CosineEmbeddingLossImpl(CosineEmbeddingLossOptions options_) : options(std::move(options_)) {}
+void CosineEmbeddingLossImpl::reset() {}
+Tensor CosineEmbeddingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
+  return functional::cosine_embedding_loss(input1, input2, target, options);
+}
+void CosineEmbeddingLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::CosineEmbeddingLoss(margin=" << options.margin()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+MarginRankingLossImpl::MarginRankingLossImpl(MarginRankingLossOptions options_) : options(std::move(options_)) {}
+void MarginRankingLossImpl::reset() {}
+Tensor MarginRankingLossImpl::forward(const Tensor& input1, const Tensor& input2, const Tensor& target) {
+  return functional::margin_ranking_loss(input1, input2, target, options);
+}
+void MarginRankingLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::MarginRankingLoss(margin=" << options.margin()
+         << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+TripletMarginLossImpl::TripletMarginLossImpl(TripletMarginLossOptions options_) : options(std::move(options_)) {}
+void TripletMarginLossImpl::reset() {}
+Tensor TripletMarginLossImpl::forward(const Tensor& anchor, const Tensor& positive, const Tensor& negative) {
+  return functional::triplet_margin_loss(anchor, positive, negative, options);
+}
+void TripletMarginLossImpl::pretty_print(std::ostream& stream) const {
+  stream << std::boolalpha << "tenon::nn::TripletMarginLoss(margin=" << options.margin() << ", p=" << options.p()
+         << ", swap=" << options.swap() << ", reduction=" << enumtype::get_enum_name(options.reduction()) << ")";
+}
+
+}  // namespace nn
+}  // namespace tenon

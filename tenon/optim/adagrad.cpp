@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/optim/adagrad.h"
+
+#include <cmath>
+
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace optim {
+
+void AdagradOptions::fields(FieldVisitor& visitor) {
+  visitor.field("lr", lr());
+  visitor.field("lr_decay", lr_decay());
+  visitor.field("weight_decay", weight_decay());
+  visitor.field("initial_accumulator_value", initial_accumulator_value());
+  visitor.field("eps", eps());
+}
+
+void AdagradOptions::check() const {
+  TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
+  TENON_OPTIM_CHECK(lr_decay() >= 0, "lr_decay", lr_decay());
+  TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
+  TENON_OPTIM_CHECK(initial_accumulator_value() >= 0, "initial_accumulator_value", initial_accumulator_value());
+  TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
+}
+
+void AdagradParamState::fields(FieldVisitor& visitor) {
+  visitor.field("sum", sum());
+  visitor.field("step", step());
+}
+
+Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOptions defaults)
+    : Optimizer(param_groups, std::make_unique<AdagradOptions>(std::move(defaults))) {}
+
+Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
+    : Adagrad(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
+
+std::unique_ptr<OptimizerParamState> Adagrad::new_state() const { return std::make_unique<AdagradParamState>(); }
+
+void Adagrad::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
+                     std::unique_ptr<OptimizerParamState>& state) {
+  const auto& o = static_cast<const AdagradOptions&>(options);
+  if (!state) {
+    state = new_state();
+    auto& s = static_cast<AdagradParamState&>(*state);
+    s.sum(tenon::full_like(param, o.initial_accumulator_value()));
+  }
+  auto& s = static_cast<AdagradParamState&>(*state);
+  const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
+  s.step(s.step() + 1);
+  const double rate = o.lr() / (1 + static_cast<double>(s.step() - 1) * o.lr_decay());
+  s.sum().addcmul_(g, g, 1.0);
+  param.addcdiv_(g, s.sum().sqrt().add_(o.eps()), -rate);
+}
+
+}  // namespace optim
+}  // namespace tenon

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/optim/optimizer.h"
+
+#include <unordered_set>
+
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace optim {
+
+OptimizerOptions::~OptimizerOptions() = default;
+OptimizerParamState::~OptimizerParamState() = default;
+Optimizer::~Optimizer() = default;
+
+OptimizerOptions& OptimizerParamGroup::options() {
+  TENON_CHECK(has_options(), ValueError, "the parameter group has no options");
+  return *options_;
+}
+const OptimizerOptions& OptimizerParamGroup::options() const {
+  return const_cast<OptimizerParamGroup*>(this)->options();
+}
+
+Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
+    : defaults_(std::move(defaults)) {
+  TENON_CHECK(!param_groups.empty(), ValueError, "the optimiser got an empty parameter list");
+  if (defaults_) defaults_->check();
+  for (const auto& group : param_groups)
+    add_param_group(group);
+}
+
+Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
+    : Optimizer(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(parameters))}, std::move(defaults)) {}
+
+void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
+  TENON_CHECK(!param_group.params().empty(), ValueError, "the optimiser got an empty parameter list");
+  OptimizerParamGroup group = param_group;
+  if (!group.has_options()) {
+    TENON_CHECK(defaults_ != nullptr, ValueError,
+                "missing option lr: the group has no options and the optimiser no "
+                "defaults");
+    group.set_options(defaults_->clone());
+  }
+  group.options().check();
+  std::unordered_set<const void*> taken;
+  for (const auto& other : param_groups_) {
+    for (const Tensor& p : other.params())
+      taken.insert(p.unsafeGetTensorImpl());
+  }
+  for (std::size_t i = 0; i < group.params().size(); ++i) {
+    const Tensor& p = group.params()[i];
+    TENON_CHECK(p.defined(), ValueError, "parameter ", i, " of the group is undefined");
+    TENON_CHECK(p.is_leaf(), ValueError, "cannot optimise a non-leaf tensor: parameter ", i,
+                " of the group is the result of an operation");
+    TENON_CHECK(p.requires_grad(), ValueError, "parameter ", i, " of the group does not require grad");
+    TENON_CHECK(taken.insert(p.unsafeGetTensorImpl()).second, ValueError, "parameter ", i,
+                " of the group appears in more than one group, or twice in this one");
+  }
+  param_groups_.push_back(std::move(group));
+}
+
+void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
+  auto& mine = param_groups_.at(0).params();
+  mine.insert(mine.end(), parameters.begin(), parameters.end());
+}
+
+const std::vector<Tensor>& Optimizer::parameters() const noexcept { return param_groups_.front().params(); }
+std::vector<Tensor>& Optimizer::parameters() noexcept { return param_groups_.front().params(); }
+
+std::size_t Optimizer::size() const noexcept {
+  std::size_t n = 0;
+  for (const auto& group : param_groups_)
+    n += group.params().size();
+  return n;
+}
+
+Tensor Optimizer::step(LossClosure closure) {
+  Tensor loss;
+  if (closure) {
+    AutoGradMode enable(true);
+    loss = closure();
+  }
+  NoGradGuard no_grad;
+  for (auto& group : param_groups_) {
+    for (Tensor& p : group.params()) {
+      const Tensor grad = p.grad();
+      if (grad.defined()) update(p, grad, group.options(), state_[p.unsafeGetTensorImpl()]);
+    }
+  }
+  return loss;
+}
+
+void Optimizer::zero_grad(bool set_to_none) {
+  for (auto& group : param_groups_) {
+    for (Tensor& p : group.params()) {
+      Tensor& grad = p.mutable_grad();
+      if (!grad.defined()) continue;
+      if (set_to_none) {
+        grad.reset();
+      } else {
+        grad = grad.detach();
+        grad.zero_();
+      }
+    }
+  }
+}
+
+void Optimizer::update(Tensor&, const Tensor&, const OptimizerOptions&, std::unique_ptr<OptimizerParamState>&) {
+  throw NotImplementedError("an optimiser must override step() or update()");
+}
+
+std::unique_ptr<OptimizerParamState> Optimizer::new_state() const { return nullptr; }
+
+}  // namespace optim
+}  // namespace tenon
