@@ -322,6 +322,8 @@ Content read_safetensors(const std::string& name, const char* data, std::size_t 
   auto entries = parse_entries(source, header, size - data_at);
   if (auto it = meta.find("tenon.checksum"); it != meta.end()) {
     check_checksum(source, it->get_ref<const std::string&>(), data, data_at, size);
+  } else {
+    source.check(!meta.contains("tenon.format"), "is corrupt: it has lost its checksum");
   }
   Content content;
   for (const auto& e : entries) {
