@@ -111,6 +111,7 @@ class SavedList {
     return *this;
   }
   operator ArrayRef<T>() const { return {n_ <= kInline ? inline_ : heap_.data(), n_}; }
+  operator OptionalArrayRef<T>() const { return OptionalArrayRef<T>(ArrayRef<T>(*this)); }
   const T& operator[](std::size_t i) const { return ArrayRef<T>(*this)[i]; }
   std::size_t size() const { return n_; }
 
