@@ -26,7 +26,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-constexpr int kLanes = 16;            // accumulators of a run
+constexpr int kLanes = 32;            // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
 constexpr int64_t kBlock = 1024;      // elements of a run
 constexpr int64_t kChunk = 32768;     // elements of a task
 constexpr int64_t kColumns = 256;     // results side by side
@@ -57,6 +57,11 @@ template <class Op>
 typename Op::Acc Run(const Op& op, const char* p, int64_t stride, int64_t n, int64_t output) {
   using In = typename Op::In;
   using Acc = typename Op::Acc;
+  if (n < kLanes) {
+    Acc a = op.identity();
+    for (int64_t i = 0; i < n; ++i) a = Op::combine(a, op.load(*reinterpret_cast<const In*>(p + i * stride), output));
+    return a;
+  }
   Acc acc[kLanes];
   for (int l = 0; l < kLanes; ++l) acc[l] = op.identity();
   int64_t i = 0;
