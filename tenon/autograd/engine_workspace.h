@@ -24,8 +24,11 @@ class Workspace {
   std::vector<uint32_t> ready;
 
   void clear() {
-    for (const Task& t : tasks) slot(t.node) = kEmpty;
-    tasks.clear();
+    // Last in, first out: an entry is found through those that were there before it.
+    while (!tasks.empty()) {
+      slot(tasks.back().node) = kEmpty;
+      tasks.pop_back();
+    }
     grads.clear();
     outs.clear();
     ready.clear();
