@@ -143,11 +143,11 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
 
 Tensor Tensor::variable_data() const { return Tensor(get().alias(true)); }
 
+// The dtype may change, also of a leaf that requires grad: modules are converted so. The old gradient is the caller's.
 void Tensor::set_data(const Tensor& o) const {
   core::TensorImpl& t = get();
-  TENON_CHECK(o.scalar_type() == t.dtype || !requires_grad(), TypeError, "set_data: expected ", dtype_name(t.dtype), " but found ",
-              dtype_name(o.scalar_type()));
   t.dtype = o.scalar_type();
+  t.view.dtype = o.get().view.dtype;
   t.set_storage(o.get().storage);
   t.set_geometry(o.get().ndim(), o.sizes().data(), o.strides().data(), o.get().view.byte_offset);
 }
