@@ -47,7 +47,11 @@ void TensorData::write(char*& at, ScalarType dtype) const {
 }
 
 Tensor TensorData::make(TensorOptions options) const {
-  ScalarType dtype = options.has_dtype() ? options.dtype() : isFloatingType(type_) && type_ == kDouble ? get_default_dtype() : type_;
+  // As libtorch: int stands for any integer and float for any floating number, also in vectors.
+  ScalarType dtype = options.has_dtype()                       ? options.dtype()
+                     : type_ == kFloat || type_ == kDouble ? get_default_dtype()
+                     : type_ == kInt                       ? kLong
+                                                           : type_;
   Tensor host = empty(sizes_, TensorOptions(dtype));
   char* at = static_cast<char*>(host.data_ptr());
   write(at, dtype);

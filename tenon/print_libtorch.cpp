@@ -79,7 +79,8 @@ void print_matrix(std::ostream& out, const Tensor& t, const double* v, const Col
     else if (per_line < columns) out << ' ';
     set_format(out, c);
     for (int64_t r = 0; r < rows; ++r) {
-      if (indent && (r > 0 || per_line >= columns)) out << std::setw(static_cast<int>(indent)) << "";
+      // libtorch indents each row but the first.
+      if (indent && r > 0) out << std::setw(static_cast<int>(indent)) << "";
       for (int64_t k = first; k <= last; ++k) {
         out << std::setw(c.width) << v[r * columns + k] / c.scale;
         out << (k == last ? '\n' : ' ');

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Training and judging the network.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data.h"
+#include "net.h"
+
+namespace digits {
+
+struct Epoch {
+  double loss = 0, accuracy = 0;  // means over the training images, as seen during the epoch
+};
+
+struct Judgement {
+  double accuracy = 0;
+  std::array<std::array<int, 10>, 10> confusion{};  // [truth][answer]
+  std::vector<std::array<int64_t, 2>> wrong;        // image, answer
+};
+
+struct Options {
+  int epochs = 20;
+  int64_t batch = 64;
+  double learning_rate = 2e-3;
+  uint64_t seed = 1;  // of the first training
+  int workers = 0;
+};
+
+// After each batch: epoch (from 0), images seen, and the epoch's figures so far.
+using Progress = std::function<void(int epoch, int64_t seen, const Epoch& so_far)>;
+
+Net make_net(const Images& images, const tenon::Device& device);
+// The same seed, device and data give the same bits, whatever the number of threads.
+std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device, const Options& options,
+                         const Progress& progress);
+Judgement judge(Net& net, const Images& images, const tenon::Device& device);
+
+}  // namespace digits

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/Generator.h>
+#include <c10/util/Exception.h>
+#include <c10/util/irange.h>
+#include <torch/namespaces.h>
+
+#include "tenon/autograd.h"
+#include "tenon/ops.h"

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Checks and warnings by libtorch's names; their parts may be anything with operator<<.
+#pragma once
+
+#include <c10/util/StringUtil.h>
+#include <torch/namespaces.h>
+
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace c10 {
+
+inline void warn_at(const std::string& text, const char* file, int line) { ::tenon::warn("user", text, file, line); }
+
+}  // namespace c10
+
+#define TENON_COMPAT_THROW_UNLESS(cond, Class, ...)                                            \
+  do {                                                                                         \
+    if (TENON_UNLIKELY(!(cond))) throw ::tenon::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
+  } while (0)
+#define TORCH_CHECK(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+#define TORCH_CHECK_INDEX(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, IndexError, ##__VA_ARGS__)
+#define TORCH_CHECK_VALUE(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, ValueError, ##__VA_ARGS__)
+#define TORCH_CHECK_TYPE(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, TypeError, ##__VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, NotImplementedError, ##__VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(cond, ...) \
+  do {                                              \
+  } while (false && (cond))
+#define AT_ASSERT(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+#define AT_ASSERTM(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+#define AT_CHECK(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
+#define AT_ERROR(...) throw ::tenon::Error(::c10::str(__VA_ARGS__))
+#define TORCH_WARN(...) ::c10::warn_at(::c10::str(__VA_ARGS__), __FILE__, __LINE__)
+#define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
+#define TORCH_WARN_ONCE(...)                                                               \
+  do {                                                                                     \
+    [[maybe_unused]] static const bool torch_warned = (TORCH_WARN(__VA_ARGS__), true);     \
+  } while (0)

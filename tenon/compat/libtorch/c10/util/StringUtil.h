@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "tenon/core/array_ref.h"
+
+namespace c10 {
+
+// The parts one after the other, as operator<< writes them.
+template <class... Parts>
+std::string str(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return std::move(out).str();
+}
+
+namespace detail {
+inline std::string check_text(const char* condition) { return std::string("Expected ") + condition + " to be true"; }
+template <class... Parts>
+std::string check_text(const char*, const Parts&... parts) { return c10::str(parts...); }
+}  // namespace detail
+
+}  // namespace c10

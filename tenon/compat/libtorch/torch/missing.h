@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Places that are reserved: they compile and say what is missing.
+#pragma once
+
+#include <string>
+
+#include "tenon/core/error.h"
+
+namespace tenon::compat {
+
+[[noreturn]] inline void missing(const char* what, const char* instead) {
+  throw NotImplementedError(core::join(what, " is not implemented: ", instead));
+}
+
+}  // namespace tenon::compat
