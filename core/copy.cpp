@@ -44,9 +44,17 @@ int64_t span(const TensorImpl& t) {
   return t.numel == 0 ? 0 : last + 1;
 }
 
+// Whether the kernel takes the tensors as they are: preparing them for it would take a copy again.
+bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
+  bool strides = (e.flags & TN_KERNEL_ANY_STRIDES) ||
+                 (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
+  return strides && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
+}
+
 // A native call of the copy row on one device.
 bool copy_natively(TensorImpl& dst, TensorImpl& src) {
-  if (!find_kernel(copy_op(), dst.slot, 0, dst.dtype)) return false;
+  const KernelEntry* e = find_kernel(copy_op(), dst.slot, 0, dst.dtype);
+  if (!e || !takes(*e, dst, src)) return false;
   tn_value in[3] = {};
   in[0].tag = in[1].tag = TN_TAG_TENSOR;
   in[0].u.tensor = &dst.view;
@@ -97,6 +105,8 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
         std::memcpy(dst.host_data(), src.host_data(), static_cast<std::size_t>(dst.numel) * dst.itemsize());
         return wrote(dst);
       }
+      TENON_CHECK(!find_kernel(copy_op(), 0, 0, dst.dtype), NotImplementedError,
+                  "copy: the kernel of the host takes neither these strides nor these dtypes");
       tn_value in[3] = {};
       in[0].tag = in[1].tag = TN_TAG_TENSOR;
       in[0].u.tensor = &dst.view;

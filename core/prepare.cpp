@@ -109,6 +109,7 @@ bool disturbs(const CallFrame& f, const TensorImpl& out, const KernelEntry* e, i
     if (t.storage != out.storage || t.numel == 0) return;
     if (same_elements(t, out) && e && i < 8 && (e->inplace >> (8 * i + k) & 1)) return;
     if (f.op().args[i].mutates) return;
+    if (i == 0 && (f.op().flags & kOpCrossDevice)) return;  // copy never reads what it overwrites
     uint64_t b0, e0, b1, e1;
     extent(t, b0, e0);
     extent(out, b1, e1);
