@@ -117,7 +117,9 @@ TENON_INFER(native_dropout_backward) {
   if (mask.sizes() != grad.sizes()) {
     fail<ValueError>(c, "shapes ", text(grad.sizes()), " and ", text(mask.sizes()), " differ");
   }
-  c.set(0, grad.sizes(), grad.dtype);
+  c.compute = isFloatingType(grad.dtype) ? grad.dtype : get_default_dtype();
+  c.cast(0);
+  c.set(0, grad.sizes(), c.compute);
 }
 
 TENON_INFER(multinomial) {

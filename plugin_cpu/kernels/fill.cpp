@@ -89,13 +89,14 @@ tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::opti
 }
 TN_KERNEL(arange_start_step, arange, dtypes("number"));
 
-// Symmetric: the second half counts from the end, so that the end is met exactly.
+// Symmetric: the second half counts from the end, so that the end is met exactly. In the result's own precision.
+template <class C>
 struct Evenly {
-  double start, end, step;
+  C start, end, step;
   int64_t n;
-  Evenly(double a, double b, int64_t steps) : start(a), end(b), step(steps > 1 ? (b - a) / static_cast<double>(steps - 1) : 0), n(steps) {}
-  double operator()(int64_t i) const {
-    return i < n / 2 || n == 1 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(n - 1 - i);
+  Evenly(C a, C b, int64_t steps) : start(a), end(b), step(steps > 1 ? (b - a) / static_cast<C>(steps - 1) : 0), n(steps) {}
+  C operator()(int64_t i) const {
+    return i < n / 2 || n == 1 ? start + step * static_cast<C>(i) : end - step * static_cast<C>(n - 1 - i);
   }
 };
 
@@ -106,14 +107,16 @@ double end_of(const Tensor& out, const Scalar& s) {
 
 tn_status linspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, std::optional<DType>,
                    std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
-  by_position(out, Evenly(end_of(out, start), end_of(out, end), steps));
+  const double a = end_of(out, start), b = end_of(out, end);
+  if (out.dtype() == kFloat32) by_position(out, Evenly<float>(static_cast<float>(a), static_cast<float>(b), steps));
+  else by_position(out, Evenly<double>(a, b, steps));
   return TN_OK;
 }
 TN_KERNEL(linspace, linspace, dtypes("number"));
 
 tn_status logspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, double base, std::optional<DType>,
                    std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
-  const Evenly even(end_of(out, start), end_of(out, end), steps);
+  const Evenly<double> even(end_of(out, start), end_of(out, end), steps);
   by_position(out, [=](int64_t i) { return std::pow(base, even(i)); });
   return TN_OK;
 }

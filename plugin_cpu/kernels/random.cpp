@@ -227,7 +227,7 @@ tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p,
 TN_KERNEL(native_dropout, native_dropout, dtypes("floating"));
 
 tn_status native_dropout_backward(Call&, Tensor out, Tensor grad, Tensor mask, double scale) {
-  dispatch_all(out.dtype(), [&](auto tag) {
+  dispatch_floating(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
     const T* g = grad.data<T>();
@@ -240,7 +240,7 @@ tn_status native_dropout_backward(Call&, Tensor out, Tensor grad, Tensor mask, d
   });
   return TN_OK;
 }
-TN_KERNEL(native_dropout_backward, native_dropout_backward, dtypes("all").mixed_dtypes());
+TN_KERNEL(native_dropout_backward, native_dropout_backward, dtypes("floating"));
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -74,11 +74,11 @@ tn_status unique2(Call& call, Tensor, Tensor, Tensor, Tensor self, bool, bool in
 }
 TN_KERNEL(_unique2, unique2, dtypes("all").dynamic());
 
-// Slices of a dimension as rows of a matrix.
+// Slices of a dimension as rows of a matrix. As in ATen, inverse and counts are given whether asked for or not.
 template <class T>
-void unique_slices(Call& call, const Tensor& self, int64_t given, bool sorted, bool inverse, bool counts) {
+void unique_slices(Call& call, const Tensor& self, int64_t given, bool sorted) {
   const int dim = wrap_dim(given, self.ndim());
-  if (self.ndim() == 0) return unique_elements<T>(call, self, sorted, inverse, counts);
+  if (self.ndim() == 0) return unique_elements<T>(call, self, sorted, true, true);
   const int64_t n = self.size(dim);
   int64_t outer = 1, inner = 1;
   for (int d = 0; d < dim; ++d) outer *= self.size(d);
@@ -107,11 +107,11 @@ void unique_slices(Call& call, const Tensor& self, int64_t given, bool sorted, b
       std::copy_n(x + (o * n + order[i]) * inner, inner, out + (o * kept + groups[i]) * inner);
     }
   }
-  write_inverse_counts(call, order, groups, Ints(&n, 1), inverse, counts);
+  write_inverse_counts(call, order, groups, Ints(&n, 1), true, true);
 }
 
-tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool inverse, bool counts) {
-  dispatch_all(self.dtype(), [&](auto tag) { unique_slices<tn_type(tag)>(call, self, dim, true, inverse, counts); });
+tn_status unique_dim(Call& call, Tensor, Tensor, Tensor, Tensor self, int64_t dim, bool, bool, bool) {
+  dispatch_all(self.dtype(), [&](auto tag) { unique_slices<tn_type(tag)>(call, self, dim, true); });
   return TN_OK;
 }
 TN_KERNEL(unique_dim, unique_dim, dtypes("all").dynamic());
@@ -120,7 +120,7 @@ tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bo
                              std::optional<int64_t> dim) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (dim) unique_slices<T>(call, self, *dim, false, inverse, counts);
+    if (dim) unique_slices<T>(call, self, *dim, false);
     else unique_elements<T>(call, self, false, inverse, counts);
   });
   return TN_OK;

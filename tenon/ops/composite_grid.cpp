@@ -72,10 +72,7 @@ std::vector<Tensor> meshgrid_indexing(TensorList tensors, std::string_view index
     own[i] = shape[i];
     out.push_back(in[i].reshape(own).expand(shape));
   }
-  if (swap) {
-    for (Tensor& t : out) t = t.transpose(0, 1);
-    std::swap(out[0], out[1]);
-  }
+  if (swap) std::swap(out[0], out[1]);
   return out;
 }
 std::vector<Tensor> meshgrid(TensorList tensors) { return tenon::meshgrid(tensors, "ij"); }

@@ -92,6 +92,7 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
 }
 
 std::vector<Tensor> unbind_int(const Tensor& self, int64_t dim) {
+  TENON_CHECK(self.dim() > 0, IndexError, "unbind: cannot index a 0-dim tensor; use item()");
   dim = split_dim("unbind", self, dim);
   std::vector<Tensor> out;
   for (int64_t i = 0; i < self.size(dim); ++i) out.push_back(self.select(dim, i));

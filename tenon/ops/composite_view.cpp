@@ -178,7 +178,7 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
                 "sum_to_size: shape ", text(self.sizes()), " does not come from broadcasting ", text(size));
     if (d < lead || repeated) dims.push_back(d);
   }
-  Tensor sum = dims.empty() ? self : self.sum(IntArrayRef(dims), true, self.scalar_type());
+  Tensor sum = dims.empty() ? self : self.sum(IntArrayRef(dims), true);
   return lead > 0 ? sum.view(size) : sum;
 }
 
