@@ -120,7 +120,7 @@ tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bo
                              std::optional<int64_t> dim) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (dim) unique_slices<T>(call, self, *dim, false);
+    if (dim && !(*dim == 0 && self.ndim() == 1)) unique_slices<T>(call, self, *dim, false);
     else unique_elements<T>(call, self, false, inverse, counts);
   });
   return TN_OK;

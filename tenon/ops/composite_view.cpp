@@ -168,6 +168,8 @@ Tensor resolve_conj(const Tensor& self) { return self; }
 Tensor resolve_neg(const Tensor& self) { return self; }
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
+  // To no dimensions it is sum, which makes integers int64.
+  if (size.empty()) return self.dim() == 0 && self.is_floating_point() ? self : self.sum();
   if (self.sizes() == size) return self;
   int64_t lead = self.dim() - static_cast<int64_t>(size.size());
   TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", text(size), " has more dimensions than ", text(self.sizes()));
