@@ -68,6 +68,9 @@ std::vector<Row> collect() {
     const core::DeviceEntry& e = core::device_entry(slot);
     for (int i = 0; there && i < e.count; ++i)
       out.push_back(row_of(e, i));
+    if (there && out.back().served_by.empty()) {
+      out.back().note = "memory only, no kernels: " + core::backend_source().why_absent(e.name);
+    }
     if (there) continue;
     Row r;
     r.device = e.name;
