@@ -31,7 +31,8 @@
 
 #include "tenon/abi/plugin.h"
 
-#define TEXT(s) {s, sizeof(s) - 1}
+#define TEXT(s) \
+  { s, sizeof(s) - 1 }
 
 static tn_status count(void* context, int32_t* n) {
   (void)context;
@@ -73,12 +74,24 @@ static tn_status start(const tn_host* host, tn_str* why) {
 }
 #endif
 
-static const tn_device_api api = {sizeof(tn_device_api), 0, count, props, alloc, release, PLUGIN_COPY, sync,
-                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+static const tn_device_api api = {
+    sizeof(tn_device_api), 0, count, props, alloc, release, PLUGIN_COPY, sync, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
-static const tn_plugin plugin = {PLUGIN_SIZE,       PLUGIN_MAJOR, PLUGIN_MINOR,      PLUGIN_FLAGS,
-                                 sizeof(tn_kernel), TEXT(PLUGIN_NAME), TEXT("1.2.3"), TEXT("Tenon tests"),
-                                 TEXT(PLUGIN_DEVICE), 0, &api, PLUGIN_KERNELS, PLUGIN_INIT, 0, 0};
+static const tn_plugin plugin = {PLUGIN_SIZE,
+                                 PLUGIN_MAJOR,
+                                 PLUGIN_MINOR,
+                                 PLUGIN_FLAGS,
+                                 sizeof(tn_kernel),
+                                 TEXT(PLUGIN_NAME),
+                                 TEXT("1.2.3"),
+                                 TEXT("Tenon tests"),
+                                 TEXT(PLUGIN_DEVICE),
+                                 0,
+                                 &api,
+                                 PLUGIN_KERNELS,
+                                 PLUGIN_INIT,
+                                 0,
+                                 0};
 
 #ifndef PLUGIN_ENTRY
 #define PLUGIN_ENTRY tenon_plugin_v1
