@@ -15,15 +15,16 @@ void philox_blocks(uint64_t seed, uint64_t first, int64_t blocks, uint32_t* out)
 
 inline constexpr int64_t kRandomGrain = 1 << 13;  // elements a parallel block; whole Philox blocks for any word count
 
+inline constexpr int64_t kRandomRun = 1024;
+
 // f(first element, count, words) over runs of elements that take `per` words each; `words` holds those of the run.
 // Runs start at even elements.
 template <class F>
 void each_random(const sdk::Generator& g, int64_t n, int per, F&& f) {
-  constexpr int64_t run = 1024;
   sdk::parallel_for(n, kRandomGrain, [&](int64_t begin, int64_t end) {
-    alignas(64) uint32_t words[run * 2 + 4];
-    for (int64_t i = begin; i < end; i += run) {
-      const int64_t count = std::min(run, end - i), blocks = (count * per + 3) / 4;
+    alignas(64) uint32_t words[kRandomRun * 2 + 128] = {};  // past the end: for whole vectors
+    for (int64_t i = begin; i < end; i += kRandomRun) {
+      const int64_t count = std::min(kRandomRun, end - i), blocks = (count * per + 3) / 4;
       philox_blocks(g.seed(), g.offset() + static_cast<uint64_t>(i * per / 4), blocks, words);
       f(i, count, static_cast<const uint32_t*>(words));
     }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "plugin_cpu/elements.h"
+#include "plugin_cpu/random_floats.h"
 #include "plugin_cpu/random_words.h"
 #include "tenon/sdk/ops/bernoulli.h"
 #include "tenon/sdk/ops/exponential.h"
@@ -57,10 +58,16 @@ tn_status normal(Call&, Tensor out, Tensor, double mean, double std, Generator g
     const int64_t size = out.numel();
     // Rounded up to pairs: the words of the last partner are reserved.
     each_random(g, (size + 1) / 2 * 2, kWords<T>, [&](int64_t at, int64_t n, const uint32_t* w) {
+      if constexpr (!std::is_same_v<T, double>) {
+        alignas(64) float z[kRandomRun + kNormalPad];
+        normal_floats(w, n, z);
+        const int64_t count = std::min(n, size - at);
+        for (int64_t i = 0; i < count; ++i) p[at + i] = T(z[i] * scale + shift);
+        return;
+      }
       for (int64_t i = 0; i < n; i += 2) {
-        C a, b;
-        if constexpr (std::is_same_v<T, double>) philox_normal2(wide_word(w, i), wide_word(w, i + 1), &a, &b);
-        else philox_normal2(w[i], w[i + 1], &a, &b);
+        double a, b;
+        philox_normal2(wide_word(w, i), wide_word(w, i + 1), &a, &b);
         p[at + i] = T(a * scale + shift);
         if (at + i + 1 < size) p[at + i + 1] = T(b * scale + shift);
       }
@@ -206,6 +213,10 @@ void keep_some(const Tensor& out, const Tensor& keep, const Tensor& input, doubl
   const C scale = p == 1 ? C(0) : static_cast<C>(1 / (1 - p));
   each_random(g, out.numel(), kWords<T>, [&](int64_t at, int64_t n, const uint32_t* w) {
     uint8_t* __restrict kept = k + at;
+    if constexpr (std::is_same_v<T, float>) {
+      dropout_floats(w, x + at, o + at, kept, n, limit, scale);
+      return;
+    }
     if constexpr (std::is_same_v<T, double>) {
       for (int64_t i = 0; i < n; ++i) kept[i] = philox_double(wide_word(w, i)) < 1 - p;
     } else {
