@@ -34,9 +34,9 @@ std::string no_plugin(const std::string& device) {
     out += "  " + folder + "\n";
   auto found = plugins::list();
   out += found.empty() ? "and found none there.\n" : "and found:\n" + describe_plugins();
-  out +=
-      "What to do: build the plugin (cmake --build builds libtenon_cpu.so with its manifest libtenon_cpu.json), or\n"
-      "set TENON_PLUGIN_PATH to the absolute path of the folder that has both.";
+  std::string file = "libtenon_" + device.substr(0, device.find(':'));
+  out += "What to do: build the plugin (" + file + ".so and its manifest " + file + ".json), or set\n" +
+         "TENON_PLUGIN_PATH to the absolute path of the folder that has both.";
   return out;
 }
 
