@@ -97,6 +97,7 @@ void work(const Settings& settings) {
 int main(int argc, char** argv) {
   Settings s;
   CLI::App app("Trains a small convolutional network on handwritten digits");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--data", s.data, "csv or csv.gz with an image a line and its label last, or MNIST's idx images")
       ->capture_default_str();
   app.add_option("--device", s.device, "where to train")->capture_default_str();

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # find_package(Torch) for programs written for libtorch: the target `torch` and TORCH_LIBRARIES are Tenon.
-#   cmake -DTorch_DIR=PREFIX/share/tenon/libtorch ...
+#   cmake -DTorch_DIR=PREFIX/include/tenon/compat/libtorch ...
 if(NOT TARGET Tenon::tenon)
   include(CMakeFindDependencyMacro)
-  find_dependency(Tenon)
+  find_dependency(Tenon PATHS "${CMAKE_CURRENT_LIST_DIR}/../../../..")
 endif()
 if(NOT TARGET torch)
   add_library(torch INTERFACE IMPORTED GLOBAL)

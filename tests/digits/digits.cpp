@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "data.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Digits : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("tenon_digits_" + std::to_string(getpid()));
+    fs::create_directories(folder_ / "one");
+    fs::create_directories(folder_ / "two");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+  std::string fault(const std::string& name) const {
+    try {
+      digits::load(path(name));
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  }
+  // The exit status; what it prints goes to the file "out".
+  int run(const std::string& arguments, const std::string& environment = "") const {
+    std::string command = environment + " '" DIGITS_PROGRAM "' " + arguments + " > '" + path("out") + "' 2>&1";
+    int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  fs::path folder_;
+};
+
+// Label k: a bright row k % 8, two rows for 8 and 9, in a little noise.
+std::string drawn(int images) {
+  std::mt19937 rng(1);
+  std::string out;
+  for (int i = 0; i < images; ++i) {
+    int label = i % 10;
+    for (int p = 0; p < 64; ++p) {
+      bool bright = p / 8 == label % 8 || (label > 7 && p / 8 == label - 4);
+      out += std::to_string(bright ? 16 - static_cast<int>(rng() % 3) : static_cast<int>(rng() % 3)) + ",";
+    }
+    out += std::to_string(label) + "\n";
+  }
+  return out;
+}
+
+TEST_F(Digits, ReadsCsvAndGzip) {
+  write("d.csv", drawn(100));
+  gzFile gz = gzopen(path("d.csv.gz").c_str(), "wb");
+  std::string text = drawn(100);
+  gzwrite(gz, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(gz);
+  auto plain = digits::load(path("d.csv")), packed = digits::load(path("d.csv.gz"));
+  EXPECT_EQ(plain.size(), 100);
+  EXPECT_EQ(plain.rows, 8);
+  EXPECT_EQ(plain.pixels, packed.pixels);
+  EXPECT_EQ(plain.labels, packed.labels);
+}
+
+TEST_F(Digits, ReadsIdx) {
+  auto word = [](unsigned v) { return std::string{char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; };
+  std::string labels;
+  for (int i = 0; i < 60; ++i)
+    labels += static_cast<char>(i % 10);
+  write("t-images-idx3-ubyte", word(0x803) + word(60) + word(4) + word(5) + std::string(60 * 20, '\xff'));
+  write("t-labels-idx1-ubyte", word(0x801) + word(60) + labels);
+  auto all = digits::load(path("t-images-idx3-ubyte"));
+  EXPECT_EQ(all.size(), 60);
+  EXPECT_EQ(all.cols, 5);
+  EXPECT_EQ(all.pixels[7], 1.0f);
+  write("t-labels-idx1-ubyte", word(0x801) + word(59) + labels);
+  EXPECT_NE(fault("t-images-idx3-ubyte").find("one label an image"), std::string::npos);
+}
+
+TEST_F(Digits, SplitIsStratifiedAndFixed) {
+  write("d.csv", drawn(200));
+  auto all = digits::load(path("d.csv"));
+  auto a = digits::split(all), b = digits::split(all);
+  EXPECT_EQ(a.test.size(), 40);
+  EXPECT_EQ(a.train.size(), 160);
+  EXPECT_EQ(a.test.pixels, b.test.pixels);
+  for (int label = 0; label < 10; ++label) {
+    EXPECT_EQ(std::count(a.test.labels.begin(), a.test.labels.end(), label), 4);
+  }
+}
+
+TEST_F(Digits, FaultsNameTheLine) {
+  EXPECT_NE(fault("none.csv").find("none.csv"), std::string::npos);
+  write("d.csv", drawn(60) + "1,2,x\n");
+  EXPECT_NE(fault("d.csv").find("line 61"), std::string::npos);
+  write("d.csv", drawn(60) + "1,2,3\n");
+  EXPECT_NE(fault("d.csv").find("line 61: has 3 numbers"), std::string::npos);
+  write("d.csv", "1,2,3,4\n");
+  EXPECT_NE(fault("d.csv").find("square"), std::string::npos);
+}
+
+TEST_F(Digits, OneSeedGivesTheSameBitsOnAnyThreads) {
+  write("d.csv", drawn(200));
+  std::string data = "--epochs 3 --batch 16 --data '" + path("d.csv") + "' --out '";
+  ASSERT_EQ(run(data + path("one") + "' --threads 1"), 0) << read("out");
+  ASSERT_EQ(run(data + path("two") + "' --threads 2 --workers 2"), 0) << read("out");
+  EXPECT_NE(read("out").find("reloaded"), std::string::npos);
+  EXPECT_FALSE(read("one/digits.safetensors").empty());
+  EXPECT_EQ(read("one/digits.safetensors"), read("two/digits.safetensors"));
+  EXPECT_NE(read("one/digits.svg").find("</svg>"), std::string::npos);
+}
+
+TEST_F(Digits, WithoutPluginSaysWhereItLooked) {
+  write("d.csv", drawn(200));
+  EXPECT_EQ(run("--data '" + path("d.csv") + "'", "TENON_PLUGIN_PATH='" + path("one") + "'"), 1);
+  EXPECT_NE(read("out").find(path("one")), std::string::npos) << read("out");
+  EXPECT_NE(read("out").find("What to do"), std::string::npos);
+}
+
+}  // namespace
