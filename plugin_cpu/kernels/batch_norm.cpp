@@ -82,6 +82,7 @@ tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTe
         const double r = 1 / std::sqrt(m.variance + eps), count = static_cast<double>(s.count());
         mean.data<T>()[c] = T(static_cast<Wide<T>>(m.mean));
         rstd.data<T>()[c] = T(static_cast<Wide<T>>(r));
+        if (s.count() == 0) continue;  // an empty batch says nothing about the running statistics
         if (running_mean.defined()) move(running_mean.data<T>()[c], m.mean, momentum);
         if (running_var.defined()) move(running_var.data<T>()[c], m.variance * count / (count - 1), momentum);
         normalize_channel(s, input.data<T>(), out.data<T>(), c, m.mean, r, item<T>(weight, c, 1), item<T>(bias, c, 0));

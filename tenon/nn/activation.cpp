@@ -112,6 +112,7 @@ void HardsigmoidImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardsigmoid(inplace=" << options.inplace() << ")";
 }
 
+ThresholdImpl::ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
 ThresholdImpl::ThresholdImpl(const ThresholdOptions& options_) : options(options_) {}
 void ThresholdImpl::reset() {}
 Tensor ThresholdImpl::forward(Tensor input) { return functional::threshold(std::move(input), options); }
@@ -134,6 +135,7 @@ void RReLUImpl::pretty_print(std::ostream& stream) const {
          << ", inplace=" << options.inplace() << ")";
 }
 
+SoftmaxImpl::SoftmaxImpl(int64_t dim) : SoftmaxImpl(SoftmaxOptions(dim)) {}
 SoftmaxImpl::SoftmaxImpl(const SoftmaxOptions& options_) : options(options_) {}
 void SoftmaxImpl::reset() {}
 Tensor SoftmaxImpl::forward(const Tensor& input) { return functional::softmax(input, options.dim()); }
@@ -141,6 +143,7 @@ void SoftmaxImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softmax(dim=" << options.dim() << ")";
 }
 
+SoftminImpl::SoftminImpl(int64_t dim) : SoftminImpl(SoftminOptions(dim)) {}
 SoftminImpl::SoftminImpl(const SoftminOptions& options_) : options(options_) {}
 void SoftminImpl::reset() {}
 Tensor SoftminImpl::forward(const Tensor& input) { return functional::softmin(input, options.dim()); }
@@ -148,6 +151,7 @@ void SoftminImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Softmin(dim=" << options.dim() << ")";
 }
 
+LogSoftmaxImpl::LogSoftmaxImpl(int64_t dim) : LogSoftmaxImpl(LogSoftmaxOptions(dim)) {}
 LogSoftmaxImpl::LogSoftmaxImpl(const LogSoftmaxOptions& options_) : options(options_) {}
 void LogSoftmaxImpl::reset() {}
 Tensor LogSoftmaxImpl::forward(const Tensor& input) { return functional::log_softmax(input, options.dim()); }

@@ -81,6 +81,8 @@ void check_rank(const char* name, const Tensor& input, int64_t low, int64_t high
 }  // namespace
 }  // namespace detail
 
+BatchNorm1dImpl::BatchNorm1dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
+BatchNorm1dImpl::BatchNorm1dImpl(int64_t num_features) : BatchNorm1dImpl(BatchNormOptions(num_features)) {}
 Tensor BatchNorm1dImpl::forward(const Tensor& input) {
   detail::check_rank("BatchNorm1d", input, 2, 3);
   return detail::batch_norm_forward(*this, options, is_training(), input);
@@ -88,6 +90,10 @@ Tensor BatchNorm1dImpl::forward(const Tensor& input) {
 void BatchNorm1dImpl::pretty_print(std::ostream& stream) const {
   detail::print(stream, "BatchNorm1d", options, options.momentum() ? core::join(*options.momentum()) : "none");
 }
+InstanceNorm1dImpl::InstanceNorm1dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) {
+  reset();
+}
+InstanceNorm1dImpl::InstanceNorm1dImpl(int64_t num_features) : InstanceNorm1dImpl(InstanceNormOptions(num_features)) {}
 Tensor InstanceNorm1dImpl::forward(const Tensor& input) {
   return detail::instance_norm_forward(*this, options, is_training(), input, 3);
 }
@@ -95,6 +101,8 @@ void InstanceNorm1dImpl::pretty_print(std::ostream& stream) const {
   detail::print(stream, "InstanceNorm1d", options, options.momentum());
 }
 
+BatchNorm2dImpl::BatchNorm2dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
+BatchNorm2dImpl::BatchNorm2dImpl(int64_t num_features) : BatchNorm2dImpl(BatchNormOptions(num_features)) {}
 Tensor BatchNorm2dImpl::forward(const Tensor& input) {
   detail::check_rank("BatchNorm2d", input, 4, 4);
   return detail::batch_norm_forward(*this, options, is_training(), input);
@@ -102,6 +110,10 @@ Tensor BatchNorm2dImpl::forward(const Tensor& input) {
 void BatchNorm2dImpl::pretty_print(std::ostream& stream) const {
   detail::print(stream, "BatchNorm2d", options, options.momentum() ? core::join(*options.momentum()) : "none");
 }
+InstanceNorm2dImpl::InstanceNorm2dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) {
+  reset();
+}
+InstanceNorm2dImpl::InstanceNorm2dImpl(int64_t num_features) : InstanceNorm2dImpl(InstanceNormOptions(num_features)) {}
 Tensor InstanceNorm2dImpl::forward(const Tensor& input) {
   return detail::instance_norm_forward(*this, options, is_training(), input, 4);
 }
@@ -109,6 +121,8 @@ void InstanceNorm2dImpl::pretty_print(std::ostream& stream) const {
   detail::print(stream, "InstanceNorm2d", options, options.momentum());
 }
 
+BatchNorm3dImpl::BatchNorm3dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
+BatchNorm3dImpl::BatchNorm3dImpl(int64_t num_features) : BatchNorm3dImpl(BatchNormOptions(num_features)) {}
 Tensor BatchNorm3dImpl::forward(const Tensor& input) {
   detail::check_rank("BatchNorm3d", input, 5, 5);
   return detail::batch_norm_forward(*this, options, is_training(), input);
@@ -116,6 +130,10 @@ Tensor BatchNorm3dImpl::forward(const Tensor& input) {
 void BatchNorm3dImpl::pretty_print(std::ostream& stream) const {
   detail::print(stream, "BatchNorm3d", options, options.momentum() ? core::join(*options.momentum()) : "none");
 }
+InstanceNorm3dImpl::InstanceNorm3dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) {
+  reset();
+}
+InstanceNorm3dImpl::InstanceNorm3dImpl(int64_t num_features) : InstanceNorm3dImpl(InstanceNormOptions(num_features)) {}
 Tensor InstanceNorm3dImpl::forward(const Tensor& input) {
   return detail::instance_norm_forward(*this, options, is_training(), input, 5);
 }

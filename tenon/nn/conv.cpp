@@ -148,6 +148,8 @@ ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArr
 
 }  // namespace
 
+Conv1dImpl::Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
+    : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
 Conv1dImpl::Conv1dImpl(Conv1dOptions options_) : options(std::move(options_)) { Conv1dImpl::reset(); }
 void Conv1dImpl::reset() {
   check("Conv1d", options);
@@ -163,6 +165,8 @@ Tensor Conv1dImpl::forward(const Tensor& input) {
   return functional::conv1d(x, weight, call);
 }
 
+ConvTranspose1dImpl::ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
+    : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
 ConvTranspose1dImpl::ConvTranspose1dImpl(ConvTranspose1dOptions options_) : options(std::move(options_)) {
   ConvTranspose1dImpl::reset();
 }
@@ -187,6 +191,8 @@ Tensor ConvTranspose1dImpl::forward(const Tensor& input, const std::optional<Int
                                           .dilation(options.dilation()));
 }
 
+Conv2dImpl::Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
+    : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
 Conv2dImpl::Conv2dImpl(Conv2dOptions options_) : options(std::move(options_)) { Conv2dImpl::reset(); }
 void Conv2dImpl::reset() {
   check("Conv2d", options);
@@ -202,6 +208,8 @@ Tensor Conv2dImpl::forward(const Tensor& input) {
   return functional::conv2d(x, weight, call);
 }
 
+ConvTranspose2dImpl::ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
+    : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
 ConvTranspose2dImpl::ConvTranspose2dImpl(ConvTranspose2dOptions options_) : options(std::move(options_)) {
   ConvTranspose2dImpl::reset();
 }
@@ -226,6 +234,8 @@ Tensor ConvTranspose2dImpl::forward(const Tensor& input, const std::optional<Int
                                           .dilation(options.dilation()));
 }
 
+Conv3dImpl::Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
+    : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
 Conv3dImpl::Conv3dImpl(Conv3dOptions options_) : options(std::move(options_)) { Conv3dImpl::reset(); }
 void Conv3dImpl::reset() {
   check("Conv3d", options);
@@ -241,6 +251,8 @@ Tensor Conv3dImpl::forward(const Tensor& input) {
   return functional::conv3d(x, weight, call);
 }
 
+ConvTranspose3dImpl::ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
+    : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
 ConvTranspose3dImpl::ConvTranspose3dImpl(ConvTranspose3dOptions options_) : options(std::move(options_)) {
   ConvTranspose3dImpl::reset();
 }
@@ -263,6 +275,16 @@ Tensor ConvTranspose3dImpl::forward(const Tensor& input, const std::optional<Int
                                           .output_padding(output_padding<3>(input, output_size, options))
                                           .groups(options.groups())
                                           .dilation(options.dilation()));
+}
+
+std::vector<std::pair<unsigned, AnyValue>> ConvTranspose1dImpl::_forward_default_args() const {
+  return {{1, AnyValue(std::optional<IntArrayRef>())}};
+}
+std::vector<std::pair<unsigned, AnyValue>> ConvTranspose2dImpl::_forward_default_args() const {
+  return {{1, AnyValue(std::optional<IntArrayRef>())}};
+}
+std::vector<std::pair<unsigned, AnyValue>> ConvTranspose3dImpl::_forward_default_args() const {
+  return {{1, AnyValue(std::optional<IntArrayRef>())}};
 }
 
 }  // namespace nn

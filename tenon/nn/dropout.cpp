@@ -26,6 +26,7 @@ FuncOptions call_options(const Options& options, bool training) {
 
 }  // namespace
 
+DropoutImpl::DropoutImpl(double p) : DropoutImpl(DropoutOptions(p)) {}
 DropoutImpl::DropoutImpl(const DropoutOptions& options_) : options(checked(options_)) {}
 void DropoutImpl::reset() {}
 Tensor DropoutImpl::forward(Tensor input) {
@@ -35,6 +36,7 @@ void DropoutImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Dropout(p=" << options.p() << ", inplace=" << options.inplace() << ")";
 }
 
+Dropout1dImpl::Dropout1dImpl(double p) : Dropout1dImpl(Dropout1dOptions(p)) {}
 Dropout1dImpl::Dropout1dImpl(const Dropout1dOptions& options_) : options(checked(options_)) {}
 void Dropout1dImpl::reset() {}
 Tensor Dropout1dImpl::forward(Tensor input) {
@@ -44,6 +46,7 @@ void Dropout1dImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Dropout1d(p=" << options.p() << ", inplace=" << options.inplace() << ")";
 }
 
+Dropout2dImpl::Dropout2dImpl(double p) : Dropout2dImpl(Dropout2dOptions(p)) {}
 Dropout2dImpl::Dropout2dImpl(const Dropout2dOptions& options_) : options(checked(options_)) {}
 void Dropout2dImpl::reset() {}
 Tensor Dropout2dImpl::forward(Tensor input) {
@@ -53,6 +56,7 @@ void Dropout2dImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Dropout2d(p=" << options.p() << ", inplace=" << options.inplace() << ")";
 }
 
+Dropout3dImpl::Dropout3dImpl(double p) : Dropout3dImpl(Dropout3dOptions(p)) {}
 Dropout3dImpl::Dropout3dImpl(const Dropout3dOptions& options_) : options(checked(options_)) {}
 void Dropout3dImpl::reset() {}
 Tensor Dropout3dImpl::forward(Tensor input) {
@@ -62,6 +66,7 @@ void Dropout3dImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Dropout3d(p=" << options.p() << ", inplace=" << options.inplace() << ")";
 }
 
+AlphaDropoutImpl::AlphaDropoutImpl(double p) : AlphaDropoutImpl(AlphaDropoutOptions(p)) {}
 AlphaDropoutImpl::AlphaDropoutImpl(const AlphaDropoutOptions& options_) : options(checked(options_)) {}
 void AlphaDropoutImpl::reset() {}
 Tensor AlphaDropoutImpl::forward(Tensor input) {
@@ -72,6 +77,7 @@ void AlphaDropoutImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::AlphaDropout(p=" << options.p() << ", inplace=" << options.inplace() << ")";
 }
 
+FeatureAlphaDropoutImpl::FeatureAlphaDropoutImpl(double p) : FeatureAlphaDropoutImpl(FeatureAlphaDropoutOptions(p)) {}
 FeatureAlphaDropoutImpl::FeatureAlphaDropoutImpl(const FeatureAlphaDropoutOptions& options_)
     : options(checked(options_)) {}
 void FeatureAlphaDropoutImpl::reset() {}

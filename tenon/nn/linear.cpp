@@ -16,6 +16,8 @@ void IdentityImpl::reset() {}
 void IdentityImpl::pretty_print(std::ostream& stream) const { stream << "tenon::nn::Identity()"; }
 Tensor IdentityImpl::forward(const Tensor& input) { return input; }
 
+LinearImpl::LinearImpl(int64_t in_features, int64_t out_features)
+    : LinearImpl(LinearOptions(in_features, out_features)) {}
 LinearImpl::LinearImpl(const LinearOptions& options_) : options(options_) { LinearImpl::reset(); }
 
 void LinearImpl::reset() {
@@ -46,6 +48,8 @@ void FlattenImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }
 
+UnflattenImpl::UnflattenImpl(int64_t dim, std::vector<int64_t> sizes)
+    : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
 UnflattenImpl::UnflattenImpl(UnflattenOptions options_) : options(std::move(options_)) {}
 void UnflattenImpl::reset() {}
 void UnflattenImpl::pretty_print(std::ostream& stream) const {
@@ -54,6 +58,8 @@ void UnflattenImpl::pretty_print(std::ostream& stream) const {
 }
 Tensor UnflattenImpl::forward(const Tensor& input) { return input.unflatten(options.dim(), options.sizes()); }
 
+BilinearImpl::BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
+    : BilinearImpl(BilinearOptions(in1_features, in2_features, out_features)) {}
 BilinearImpl::BilinearImpl(const BilinearOptions& options_) : options(options_) { BilinearImpl::reset(); }
 
 void BilinearImpl::reset() {

@@ -12,6 +12,8 @@
 namespace tenon {
 namespace nn {
 
+LayerNormImpl::LayerNormImpl(std::vector<int64_t> normalized_shape)
+    : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
 LayerNormImpl::LayerNormImpl(LayerNormOptions options_) : options(std::move(options_)) { LayerNormImpl::reset(); }
 void LayerNormImpl::reset() {
   const bool affine = options.elementwise_affine();
@@ -33,6 +35,8 @@ Tensor LayerNormImpl::forward(const Tensor& input) {
       input, functional::LayerNormFuncOptions(options.normalized_shape()).weight(weight).bias(bias).eps(options.eps()));
 }
 
+RMSNormImpl::RMSNormImpl(std::vector<int64_t> normalized_shape)
+    : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}
 RMSNormImpl::RMSNormImpl(RMSNormOptions options_) : options(std::move(options_)) { RMSNormImpl::reset(); }
 void RMSNormImpl::reset() {
   const bool affine = options.elementwise_affine();
@@ -67,6 +71,8 @@ Tensor RMSNormImpl::forward(const Tensor& input) {
   return weight.defined() ? result * weight : result;
 }
 
+GroupNormImpl::GroupNormImpl(int64_t num_groups, int64_t num_channels)
+    : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
 GroupNormImpl::GroupNormImpl(const GroupNormOptions& options_) : options(options_) { GroupNormImpl::reset(); }
 void GroupNormImpl::reset() {
   const bool affine = options.affine();
@@ -88,6 +94,7 @@ Tensor GroupNormImpl::forward(const Tensor& input) {
       input, functional::GroupNormFuncOptions(options.num_groups()).weight(weight).bias(bias).eps(options.eps()));
 }
 
+LocalResponseNormImpl::LocalResponseNormImpl(int64_t size) : LocalResponseNormImpl(LocalResponseNormOptions(size)) {}
 LocalResponseNormImpl::LocalResponseNormImpl(const LocalResponseNormOptions& options_) : options(options_) {}
 void LocalResponseNormImpl::reset() {}
 void LocalResponseNormImpl::pretty_print(std::ostream& stream) const {

@@ -29,6 +29,8 @@ void check_rank(const char* name, const Tensor& input, int64_t d) {
 
 }  // namespace
 
+ReflectionPad1dImpl::ReflectionPad1dImpl(ExpandingArray<2> padding)
+    : ReflectionPad1dImpl(ReflectionPad1dOptions(padding)) {}
 ReflectionPad1dImpl::ReflectionPad1dImpl(const ReflectionPad1dOptions& options_) : options(options_) {}
 void ReflectionPad1dImpl::reset() {}
 Tensor ReflectionPad1dImpl::forward(const Tensor& input) {
@@ -40,6 +42,8 @@ void ReflectionPad1dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ReflectionPad2dImpl::ReflectionPad2dImpl(ExpandingArray<4> padding)
+    : ReflectionPad2dImpl(ReflectionPad2dOptions(padding)) {}
 ReflectionPad2dImpl::ReflectionPad2dImpl(const ReflectionPad2dOptions& options_) : options(options_) {}
 void ReflectionPad2dImpl::reset() {}
 Tensor ReflectionPad2dImpl::forward(const Tensor& input) {
@@ -51,6 +55,8 @@ void ReflectionPad2dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ReflectionPad3dImpl::ReflectionPad3dImpl(ExpandingArray<6> padding)
+    : ReflectionPad3dImpl(ReflectionPad3dOptions(padding)) {}
 ReflectionPad3dImpl::ReflectionPad3dImpl(const ReflectionPad3dOptions& options_) : options(options_) {}
 void ReflectionPad3dImpl::reset() {}
 Tensor ReflectionPad3dImpl::forward(const Tensor& input) {
@@ -62,6 +68,8 @@ void ReflectionPad3dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ReplicationPad1dImpl::ReplicationPad1dImpl(ExpandingArray<2> padding)
+    : ReplicationPad1dImpl(ReplicationPad1dOptions(padding)) {}
 ReplicationPad1dImpl::ReplicationPad1dImpl(const ReplicationPad1dOptions& options_) : options(options_) {}
 void ReplicationPad1dImpl::reset() {}
 Tensor ReplicationPad1dImpl::forward(const Tensor& input) {
@@ -73,6 +81,8 @@ void ReplicationPad1dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ReplicationPad2dImpl::ReplicationPad2dImpl(ExpandingArray<4> padding)
+    : ReplicationPad2dImpl(ReplicationPad2dOptions(padding)) {}
 ReplicationPad2dImpl::ReplicationPad2dImpl(const ReplicationPad2dOptions& options_) : options(options_) {}
 void ReplicationPad2dImpl::reset() {}
 Tensor ReplicationPad2dImpl::forward(const Tensor& input) {
@@ -84,6 +94,8 @@ void ReplicationPad2dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ReplicationPad3dImpl::ReplicationPad3dImpl(ExpandingArray<6> padding)
+    : ReplicationPad3dImpl(ReplicationPad3dOptions(padding)) {}
 ReplicationPad3dImpl::ReplicationPad3dImpl(const ReplicationPad3dOptions& options_) : options(options_) {}
 void ReplicationPad3dImpl::reset() {}
 Tensor ReplicationPad3dImpl::forward(const Tensor& input) {
@@ -95,6 +107,7 @@ void ReplicationPad3dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ZeroPad1dImpl::ZeroPad1dImpl(ExpandingArray<2> padding) : ZeroPad1dImpl(ZeroPad1dOptions(padding)) {}
 ZeroPad1dImpl::ZeroPad1dImpl(const ZeroPad1dOptions& options_) : options(options_) {}
 void ZeroPad1dImpl::reset() {}
 Tensor ZeroPad1dImpl::forward(const Tensor& input) { return functional::pad(input, call(options.padding())); }
@@ -103,6 +116,7 @@ void ZeroPad1dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ZeroPad2dImpl::ZeroPad2dImpl(ExpandingArray<4> padding) : ZeroPad2dImpl(ZeroPad2dOptions(padding)) {}
 ZeroPad2dImpl::ZeroPad2dImpl(const ZeroPad2dOptions& options_) : options(options_) {}
 void ZeroPad2dImpl::reset() {}
 Tensor ZeroPad2dImpl::forward(const Tensor& input) { return functional::pad(input, call(options.padding())); }
@@ -111,6 +125,7 @@ void ZeroPad2dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ZeroPad3dImpl::ZeroPad3dImpl(ExpandingArray<6> padding) : ZeroPad3dImpl(ZeroPad3dOptions(padding)) {}
 ZeroPad3dImpl::ZeroPad3dImpl(const ZeroPad3dOptions& options_) : options(options_) {}
 void ZeroPad3dImpl::reset() {}
 Tensor ZeroPad3dImpl::forward(const Tensor& input) { return functional::pad(input, call(options.padding())); }
@@ -119,6 +134,7 @@ void ZeroPad3dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+CircularPad1dImpl::CircularPad1dImpl(ExpandingArray<2> padding) : CircularPad1dImpl(CircularPad1dOptions(padding)) {}
 CircularPad1dImpl::CircularPad1dImpl(const CircularPad1dOptions& options_) : options(options_) {}
 void CircularPad1dImpl::reset() {}
 Tensor CircularPad1dImpl::forward(const Tensor& input) {
@@ -130,6 +146,7 @@ void CircularPad1dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+CircularPad2dImpl::CircularPad2dImpl(ExpandingArray<4> padding) : CircularPad2dImpl(CircularPad2dOptions(padding)) {}
 CircularPad2dImpl::CircularPad2dImpl(const CircularPad2dOptions& options_) : options(options_) {}
 void CircularPad2dImpl::reset() {}
 Tensor CircularPad2dImpl::forward(const Tensor& input) {
@@ -141,6 +158,7 @@ void CircularPad2dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+CircularPad3dImpl::CircularPad3dImpl(ExpandingArray<6> padding) : CircularPad3dImpl(CircularPad3dOptions(padding)) {}
 CircularPad3dImpl::CircularPad3dImpl(const CircularPad3dOptions& options_) : options(options_) {}
 void CircularPad3dImpl::reset() {}
 Tensor CircularPad3dImpl::forward(const Tensor& input) {
@@ -152,6 +170,8 @@ void CircularPad3dImpl::pretty_print(std::ostream& stream) const {
   stream << ")";
 }
 
+ConstantPad1dImpl::ConstantPad1dImpl(ExpandingArray<2> padding, double value)
+    : ConstantPad1dImpl(ConstantPad1dOptions(padding, value)) {}
 ConstantPad1dImpl::ConstantPad1dImpl(const ConstantPad1dOptions& options_) : options(options_) {}
 void ConstantPad1dImpl::reset() {}
 Tensor ConstantPad1dImpl::forward(const Tensor& input) {
@@ -162,6 +182,8 @@ void ConstantPad1dImpl::pretty_print(std::ostream& stream) const {
   stream << ", value=" << options.value() << ")";
 }
 
+ConstantPad2dImpl::ConstantPad2dImpl(ExpandingArray<4> padding, double value)
+    : ConstantPad2dImpl(ConstantPad2dOptions(padding, value)) {}
 ConstantPad2dImpl::ConstantPad2dImpl(const ConstantPad2dOptions& options_) : options(options_) {}
 void ConstantPad2dImpl::reset() {}
 Tensor ConstantPad2dImpl::forward(const Tensor& input) {
@@ -172,6 +194,8 @@ void ConstantPad2dImpl::pretty_print(std::ostream& stream) const {
   stream << ", value=" << options.value() << ")";
 }
 
+ConstantPad3dImpl::ConstantPad3dImpl(ExpandingArray<6> padding, double value)
+    : ConstantPad3dImpl(ConstantPad3dOptions(padding, value)) {}
 ConstantPad3dImpl::ConstantPad3dImpl(const ConstantPad3dOptions& options_) : options(options_) {}
 void ConstantPad3dImpl::reset() {}
 Tensor ConstantPad3dImpl::forward(const Tensor& input) {

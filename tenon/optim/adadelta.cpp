@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+AdadeltaOptions::AdadeltaOptions(double lr) : lr_(lr) {}
+
 void AdadeltaOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("rho", rho());

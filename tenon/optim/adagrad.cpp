@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+AdagradOptions::AdagradOptions(double lr) : lr_(lr) {}
+
 void AdagradOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("lr_decay", lr_decay());

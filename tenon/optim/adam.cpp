@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+AdamOptions::AdamOptions(double lr) : lr_(lr) {}
+
 void AdamOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("betas.0", std::get<0>(betas()));

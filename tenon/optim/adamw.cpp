@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+AdamWOptions::AdamWOptions(double lr) : lr_(lr) {}
+
 void AdamWOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("betas.0", std::get<0>(betas()));

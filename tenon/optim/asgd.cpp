@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+ASGDOptions::ASGDOptions(double lr) : lr_(lr) {}
+
 void ASGDOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("lambd", lambd());

@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+RAdamOptions::RAdamOptions(double lr) : lr_(lr) {}
+
 void RAdamOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("betas.0", std::get<0>(betas()));

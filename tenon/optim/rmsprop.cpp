@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+RMSpropOptions::RMSpropOptions(double lr) : lr_(lr) {}
+
 void RMSpropOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("alpha", alpha());

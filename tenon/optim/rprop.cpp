@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+RpropOptions::RpropOptions(double lr) : lr_(lr) {}
+
 void RpropOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("etas.0", std::get<0>(etas()));

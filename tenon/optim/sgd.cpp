@@ -9,6 +9,8 @@
 namespace tenon {
 namespace optim {
 
+SGDOptions::SGDOptions(double lr) : lr_(lr) {}
+
 void SGDOptions::fields(FieldVisitor& visitor) {
   visitor.field("lr", lr());
   visitor.field("momentum", momentum());

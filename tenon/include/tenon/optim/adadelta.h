@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdadeltaOptions : public OptimizerCloneableOptions<AdadeltaOptions> {
-  AdadeltaOptions(double lr = 1.0) : lr_(lr) {}
+  AdadeltaOptions(double lr = 1.0);
   // Step size.
   TENON_ARG(double, lr) = 1.0;
   // Decay of both running means.

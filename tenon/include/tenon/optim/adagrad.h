@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdagradOptions : public OptimizerCloneableOptions<AdagradOptions> {
-  AdagradOptions(double lr = 1e-2) : lr_(lr) {}
+  AdagradOptions(double lr = 1e-2);
   // Step size.
   TENON_ARG(double, lr) = 1e-2;
   // The step size at step t is lr / (1 + (t - 1) * lr_decay).

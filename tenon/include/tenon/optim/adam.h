@@ -10,7 +10,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdamOptions : public OptimizerCloneableOptions<AdamOptions> {
-  AdamOptions(double lr = 1e-3) : lr_(lr) {}
+  AdamOptions(double lr = 1e-3);
   // Step size.
   TENON_ARG(double, lr) = 1e-3;
   using betas_t = std::tuple<double, double>;

@@ -10,7 +10,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdamaxOptions : public OptimizerCloneableOptions<AdamaxOptions> {
-  AdamaxOptions(double lr = 2e-3) : lr_(lr) {}
+  AdamaxOptions(double lr = 2e-3);
   // Step size.
   TENON_ARG(double, lr) = 2e-3;
   using betas_t = std::tuple<double, double>;

@@ -10,7 +10,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API AdamWOptions : public OptimizerCloneableOptions<AdamWOptions> {
-  AdamWOptions(double lr = 1e-3) : lr_(lr) {}
+  AdamWOptions(double lr = 1e-3);
   // Step size.
   TENON_ARG(double, lr) = 1e-3;
   using betas_t = std::tuple<double, double>;

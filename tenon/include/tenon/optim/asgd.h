@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API ASGDOptions : public OptimizerCloneableOptions<ASGDOptions> {
-  ASGDOptions(double lr = 1e-2) : lr_(lr) {}
+  ASGDOptions(double lr = 1e-2);
   // Step size.
   TENON_ARG(double, lr) = 1e-2;
   // Decay of the parameter.

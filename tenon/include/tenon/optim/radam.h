@@ -10,7 +10,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API RAdamOptions : public OptimizerCloneableOptions<RAdamOptions> {
-  RAdamOptions(double lr = 1e-3) : lr_(lr) {}
+  RAdamOptions(double lr = 1e-3);
   // Step size.
   TENON_ARG(double, lr) = 1e-3;
   using betas_t = std::tuple<double, double>;

@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API RMSpropOptions : public OptimizerCloneableOptions<RMSpropOptions> {
-  RMSpropOptions(double lr = 1e-2) : lr_(lr) {}
+  RMSpropOptions(double lr = 1e-2);
   // Step size.
   TENON_ARG(double, lr) = 1e-2;
   // Decay of the running mean of squares.

@@ -10,7 +10,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API RpropOptions : public OptimizerCloneableOptions<RpropOptions> {
-  RpropOptions(double lr = 1e-2) : lr_(lr) {}
+  RpropOptions(double lr = 1e-2);
   // Step size.
   TENON_ARG(double, lr) = 1e-2;
   using etas_t = std::tuple<double, double>;

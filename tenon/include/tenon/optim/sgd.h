@@ -8,7 +8,7 @@ namespace tenon {
 namespace optim {
 
 struct TENON_API SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
-  SGDOptions(double lr) : lr_(lr) {}
+  SGDOptions(double lr);
   // Step size.
   TENON_ARG(double, lr);
   // Share of the last step that goes on.

@@ -176,7 +176,7 @@ TENON_MODULE(Hardsigmoid);
 
 class TENON_API SoftmaxImpl : public Cloneable<SoftmaxImpl> {
  public:
-  explicit SoftmaxImpl(int64_t dim) : SoftmaxImpl(SoftmaxOptions(dim)) {}
+  explicit SoftmaxImpl(int64_t dim);
   explicit SoftmaxImpl(const SoftmaxOptions& options_);
   void reset() override;
   Tensor forward(const Tensor& input);
@@ -188,7 +188,7 @@ TENON_MODULE(Softmax);
 
 class TENON_API SoftminImpl : public Cloneable<SoftminImpl> {
  public:
-  explicit SoftminImpl(int64_t dim) : SoftminImpl(SoftminOptions(dim)) {}
+  explicit SoftminImpl(int64_t dim);
   explicit SoftminImpl(const SoftminOptions& options_);
   void reset() override;
   Tensor forward(const Tensor& input);
@@ -200,7 +200,7 @@ TENON_MODULE(Softmin);
 
 class TENON_API LogSoftmaxImpl : public Cloneable<LogSoftmaxImpl> {
  public:
-  explicit LogSoftmaxImpl(int64_t dim) : LogSoftmaxImpl(LogSoftmaxOptions(dim)) {}
+  explicit LogSoftmaxImpl(int64_t dim);
   explicit LogSoftmaxImpl(const LogSoftmaxOptions& options_);
   void reset() override;
   Tensor forward(const Tensor& input);
@@ -212,7 +212,7 @@ TENON_MODULE(LogSoftmax);
 
 class TENON_API ThresholdImpl : public Cloneable<ThresholdImpl> {
  public:
-  ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
+  ThresholdImpl(double threshold, double value);
   explicit ThresholdImpl(const ThresholdOptions& options_);
   void reset() override;
   Tensor forward(Tensor input);

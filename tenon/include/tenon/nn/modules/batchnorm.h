@@ -46,8 +46,8 @@ class BatchNormImplBase : public Cloneable<Derived>, public detail::NormState {
 // Normalises each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
 class TENON_API BatchNorm1dImpl : public BatchNormImplBase<BatchNorm1dImpl> {
  public:
-  explicit BatchNorm1dImpl(int64_t num_features) : BatchNorm1dImpl(BatchNormOptions(num_features)) {}
-  explicit BatchNorm1dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
+  explicit BatchNorm1dImpl(int64_t num_features);
+  explicit BatchNorm1dImpl(const BatchNormOptions& options_);
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -55,8 +55,8 @@ TENON_MODULE(BatchNorm1d);
 
 class TENON_API BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
  public:
-  explicit BatchNorm2dImpl(int64_t num_features) : BatchNorm2dImpl(BatchNormOptions(num_features)) {}
-  explicit BatchNorm2dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
+  explicit BatchNorm2dImpl(int64_t num_features);
+  explicit BatchNorm2dImpl(const BatchNormOptions& options_);
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -64,8 +64,8 @@ TENON_MODULE(BatchNorm2d);
 
 class TENON_API BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
  public:
-  explicit BatchNorm3dImpl(int64_t num_features) : BatchNorm3dImpl(BatchNormOptions(num_features)) {}
-  explicit BatchNorm3dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
+  explicit BatchNorm3dImpl(int64_t num_features);
+  explicit BatchNorm3dImpl(const BatchNormOptions& options_);
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -86,8 +86,8 @@ class InstanceNormImplBase : public Cloneable<Derived>, public detail::NormState
 // Normalises each channel of each sample. A sample alone, without the dimension of the batch, is accepted.
 class TENON_API InstanceNorm1dImpl : public InstanceNormImplBase<InstanceNorm1dImpl> {
  public:
-  explicit InstanceNorm1dImpl(int64_t num_features) : InstanceNorm1dImpl(InstanceNormOptions(num_features)) {}
-  explicit InstanceNorm1dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) { reset(); }
+  explicit InstanceNorm1dImpl(int64_t num_features);
+  explicit InstanceNorm1dImpl(const InstanceNormOptions& options_);
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -95,8 +95,8 @@ TENON_MODULE(InstanceNorm1d);
 
 class TENON_API InstanceNorm2dImpl : public InstanceNormImplBase<InstanceNorm2dImpl> {
  public:
-  explicit InstanceNorm2dImpl(int64_t num_features) : InstanceNorm2dImpl(InstanceNormOptions(num_features)) {}
-  explicit InstanceNorm2dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) { reset(); }
+  explicit InstanceNorm2dImpl(int64_t num_features);
+  explicit InstanceNorm2dImpl(const InstanceNormOptions& options_);
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };
@@ -104,8 +104,8 @@ TENON_MODULE(InstanceNorm2d);
 
 class TENON_API InstanceNorm3dImpl : public InstanceNormImplBase<InstanceNorm3dImpl> {
  public:
-  explicit InstanceNorm3dImpl(int64_t num_features) : InstanceNorm3dImpl(InstanceNormOptions(num_features)) {}
-  explicit InstanceNorm3dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) { reset(); }
+  explicit InstanceNorm3dImpl(int64_t num_features);
+  explicit InstanceNorm3dImpl(const InstanceNormOptions& options_);
   Tensor forward(const Tensor& input);
   void pretty_print(std::ostream& stream) const override;
 };

@@ -13,8 +13,7 @@ namespace nn {
 // Weight and bias start uniform within 1 / sqrt(in_channels / groups * elements of the kernel).
 class TENON_API Conv1dImpl : public Cloneable<Conv1dImpl> {
  public:
-  Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
-      : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
+  Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size);
   explicit Conv1dImpl(Conv1dOptions options_);
   void reset() override;
   void reset_parameters();
@@ -29,8 +28,7 @@ TENON_MODULE(Conv1d);
 
 class TENON_API Conv2dImpl : public Cloneable<Conv2dImpl> {
  public:
-  Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
-      : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
+  Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size);
   explicit Conv2dImpl(Conv2dOptions options_);
   void reset() override;
   void reset_parameters();
@@ -45,8 +43,7 @@ TENON_MODULE(Conv2d);
 
 class TENON_API Conv3dImpl : public Cloneable<Conv3dImpl> {
  public:
-  Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
-      : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
+  Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size);
   explicit Conv3dImpl(Conv3dOptions options_);
   void reset() override;
   void reset_parameters();
@@ -62,8 +59,7 @@ TENON_MODULE(Conv3d);
 // The gradient of a convolution as a layer. output_size settles which of several sizes the result gets.
 class TENON_API ConvTranspose1dImpl : public Cloneable<ConvTranspose1dImpl> {
  public:
-  ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
-      : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
+  ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size);
   explicit ConvTranspose1dImpl(ConvTranspose1dOptions options_);
   void reset() override;
   void reset_parameters();
@@ -74,15 +70,15 @@ class TENON_API ConvTranspose1dImpl : public Cloneable<ConvTranspose1dImpl> {
   Tensor weight;  // [in_channels, out_channels / groups, kernel_size...]
   Tensor bias;    // [out_channels], or undefined
 
- protected:
-  TENON_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})
+ private:
+  friend struct detail::AnyAccess;
+  std::vector<std::pair<unsigned, AnyValue>> _forward_default_args() const;
 };
 TENON_MODULE(ConvTranspose1d);
 
 class TENON_API ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
  public:
-  ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
-      : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
+  ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size);
   explicit ConvTranspose2dImpl(ConvTranspose2dOptions options_);
   void reset() override;
   void reset_parameters();
@@ -93,15 +89,15 @@ class TENON_API ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
   Tensor weight;  // [in_channels, out_channels / groups, kernel_size...]
   Tensor bias;    // [out_channels], or undefined
 
- protected:
-  TENON_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})
+ private:
+  friend struct detail::AnyAccess;
+  std::vector<std::pair<unsigned, AnyValue>> _forward_default_args() const;
 };
 TENON_MODULE(ConvTranspose2d);
 
 class TENON_API ConvTranspose3dImpl : public Cloneable<ConvTranspose3dImpl> {
  public:
-  ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
-      : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
+  ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size);
   explicit ConvTranspose3dImpl(ConvTranspose3dOptions options_);
   void reset() override;
   void reset_parameters();
@@ -112,8 +108,9 @@ class TENON_API ConvTranspose3dImpl : public Cloneable<ConvTranspose3dImpl> {
   Tensor weight;  // [in_channels, out_channels / groups, kernel_size...]
   Tensor bias;    // [out_channels], or undefined
 
- protected:
-  TENON_FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<IntArrayRef>())})
+ private:
+  friend struct detail::AnyAccess;
+  std::vector<std::pair<unsigned, AnyValue>> _forward_default_args() const;
 };
 TENON_MODULE(ConvTranspose3d);
 

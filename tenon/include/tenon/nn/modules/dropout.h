@@ -12,7 +12,7 @@ namespace nn {
 // Zeroes elements with probability p and scales the rest by 1 / (1 - p); does nothing in evaluation.
 class TENON_API DropoutImpl : public Cloneable<DropoutImpl> {
  public:
-  explicit DropoutImpl(double p) : DropoutImpl(DropoutOptions(p)) {}
+  explicit DropoutImpl(double p);
   explicit DropoutImpl(const DropoutOptions& options_ = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -25,7 +25,7 @@ TENON_MODULE(Dropout);
 // The same for whole channels of [N, C, L].
 class TENON_API Dropout1dImpl : public Cloneable<Dropout1dImpl> {
  public:
-  explicit Dropout1dImpl(double p) : Dropout1dImpl(Dropout1dOptions(p)) {}
+  explicit Dropout1dImpl(double p);
   explicit Dropout1dImpl(const Dropout1dOptions& options_ = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -38,7 +38,7 @@ TENON_MODULE(Dropout1d);
 // The same for whole channels of [N, C, H, W].
 class TENON_API Dropout2dImpl : public Cloneable<Dropout2dImpl> {
  public:
-  explicit Dropout2dImpl(double p) : Dropout2dImpl(Dropout2dOptions(p)) {}
+  explicit Dropout2dImpl(double p);
   explicit Dropout2dImpl(const Dropout2dOptions& options_ = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -51,7 +51,7 @@ TENON_MODULE(Dropout2d);
 // The same for whole channels of [N, C, D, H, W].
 class TENON_API Dropout3dImpl : public Cloneable<Dropout3dImpl> {
  public:
-  explicit Dropout3dImpl(double p) : Dropout3dImpl(Dropout3dOptions(p)) {}
+  explicit Dropout3dImpl(double p);
   explicit Dropout3dImpl(const Dropout3dOptions& options_ = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -64,7 +64,7 @@ TENON_MODULE(Dropout3d);
 // Dropout that keeps mean and variance of what selu gives.
 class TENON_API AlphaDropoutImpl : public Cloneable<AlphaDropoutImpl> {
  public:
-  explicit AlphaDropoutImpl(double p) : AlphaDropoutImpl(AlphaDropoutOptions(p)) {}
+  explicit AlphaDropoutImpl(double p);
   explicit AlphaDropoutImpl(const AlphaDropoutOptions& options_ = {});
   void reset() override;
   Tensor forward(Tensor input);
@@ -77,7 +77,7 @@ TENON_MODULE(AlphaDropout);
 // The same for whole channels.
 class TENON_API FeatureAlphaDropoutImpl : public Cloneable<FeatureAlphaDropoutImpl> {
  public:
-  explicit FeatureAlphaDropoutImpl(double p) : FeatureAlphaDropoutImpl(FeatureAlphaDropoutOptions(p)) {}
+  explicit FeatureAlphaDropoutImpl(double p);
   explicit FeatureAlphaDropoutImpl(const FeatureAlphaDropoutOptions& options_ = {});
   void reset() override;
   Tensor forward(Tensor input);

@@ -12,8 +12,7 @@ namespace nn {
 // A table of vectors looked up by int64 indices. Starts from N(0, 1), the padding row zero.
 class TENON_API EmbeddingImpl : public Cloneable<EmbeddingImpl> {
  public:
-  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
-      : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
+  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim);
   explicit EmbeddingImpl(EmbeddingOptions options_);
   void reset() override;
   void reset_parameters();

@@ -21,7 +21,7 @@ TENON_MODULE(Identity);
 // input W^T + b. Weight and bias start uniform within 1 / sqrt(in_features).
 class TENON_API LinearImpl : public Cloneable<LinearImpl> {
  public:
-  LinearImpl(int64_t in_features, int64_t out_features) : LinearImpl(LinearOptions(in_features, out_features)) {}
+  LinearImpl(int64_t in_features, int64_t out_features);
   explicit LinearImpl(const LinearOptions& options_);
   void reset() override;
   void reset_parameters();
@@ -49,7 +49,7 @@ TENON_MODULE(Flatten);
 // Splits one dimension into sizes.
 class TENON_API UnflattenImpl : public Cloneable<UnflattenImpl> {
  public:
-  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
+  UnflattenImpl(int64_t dim, std::vector<int64_t> sizes);
   explicit UnflattenImpl(UnflattenOptions options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -62,8 +62,7 @@ TENON_MODULE(Unflatten);
 // input1 W input2 + b. Weight and bias start uniform within 1 / sqrt(in1_features).
 class TENON_API BilinearImpl : public Cloneable<BilinearImpl> {
  public:
-  BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features)
-      : BilinearImpl(BilinearOptions(in1_features, in2_features, out_features)) {}
+  BilinearImpl(int64_t in1_features, int64_t in2_features, int64_t out_features);
   explicit BilinearImpl(const BilinearOptions& options_);
   void reset() override;
   void reset_parameters();

@@ -12,8 +12,7 @@ namespace nn {
 // Normalises over the last dimensions. Weight and bias start as 1 and 0.
 class TENON_API LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
-  explicit LayerNormImpl(std::vector<int64_t> normalized_shape)
-      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
+  explicit LayerNormImpl(std::vector<int64_t> normalized_shape);
   explicit LayerNormImpl(LayerNormOptions options_);
   void reset() override;
   void reset_parameters();
@@ -29,8 +28,7 @@ TENON_MODULE(LayerNorm);
 // Divides by the root mean square over the last dimensions. Weight starts as 1.
 class TENON_API RMSNormImpl : public Cloneable<RMSNormImpl> {
  public:
-  explicit RMSNormImpl(std::vector<int64_t> normalized_shape)
-      : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}
+  explicit RMSNormImpl(std::vector<int64_t> normalized_shape);
   explicit RMSNormImpl(RMSNormOptions options_);
   void reset() override;
   void reset_parameters();
@@ -45,7 +43,7 @@ TENON_MODULE(RMSNorm);
 // Normalises groups of channels of each sample. Weight and bias start as 1 and 0.
 class TENON_API GroupNormImpl : public Cloneable<GroupNormImpl> {
  public:
-  GroupNormImpl(int64_t num_groups, int64_t num_channels) : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}
+  GroupNormImpl(int64_t num_groups, int64_t num_channels);
   explicit GroupNormImpl(const GroupNormOptions& options_);
   void reset() override;
   void reset_parameters();
@@ -61,7 +59,7 @@ TENON_MODULE(GroupNorm);
 // Divides by a power of the mean square over neighbouring channels.
 class TENON_API LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
  public:
-  explicit LocalResponseNormImpl(int64_t size) : LocalResponseNormImpl(LocalResponseNormOptions(size)) {}
+  explicit LocalResponseNormImpl(int64_t size);
   explicit LocalResponseNormImpl(const LocalResponseNormOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;

@@ -11,7 +11,7 @@ namespace nn {
 
 class TENON_API ReflectionPad1dImpl : public Cloneable<ReflectionPad1dImpl> {
  public:
-  explicit ReflectionPad1dImpl(ExpandingArray<2> padding) : ReflectionPad1dImpl(ReflectionPad1dOptions(padding)) {}
+  explicit ReflectionPad1dImpl(ExpandingArray<2> padding);
   explicit ReflectionPad1dImpl(const ReflectionPad1dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -23,7 +23,7 @@ TENON_MODULE(ReflectionPad1d);
 
 class TENON_API ReflectionPad2dImpl : public Cloneable<ReflectionPad2dImpl> {
  public:
-  explicit ReflectionPad2dImpl(ExpandingArray<4> padding) : ReflectionPad2dImpl(ReflectionPad2dOptions(padding)) {}
+  explicit ReflectionPad2dImpl(ExpandingArray<4> padding);
   explicit ReflectionPad2dImpl(const ReflectionPad2dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -35,7 +35,7 @@ TENON_MODULE(ReflectionPad2d);
 
 class TENON_API ReflectionPad3dImpl : public Cloneable<ReflectionPad3dImpl> {
  public:
-  explicit ReflectionPad3dImpl(ExpandingArray<6> padding) : ReflectionPad3dImpl(ReflectionPad3dOptions(padding)) {}
+  explicit ReflectionPad3dImpl(ExpandingArray<6> padding);
   explicit ReflectionPad3dImpl(const ReflectionPad3dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -47,7 +47,7 @@ TENON_MODULE(ReflectionPad3d);
 
 class TENON_API ReplicationPad1dImpl : public Cloneable<ReplicationPad1dImpl> {
  public:
-  explicit ReplicationPad1dImpl(ExpandingArray<2> padding) : ReplicationPad1dImpl(ReplicationPad1dOptions(padding)) {}
+  explicit ReplicationPad1dImpl(ExpandingArray<2> padding);
   explicit ReplicationPad1dImpl(const ReplicationPad1dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -59,7 +59,7 @@ TENON_MODULE(ReplicationPad1d);
 
 class TENON_API ReplicationPad2dImpl : public Cloneable<ReplicationPad2dImpl> {
  public:
-  explicit ReplicationPad2dImpl(ExpandingArray<4> padding) : ReplicationPad2dImpl(ReplicationPad2dOptions(padding)) {}
+  explicit ReplicationPad2dImpl(ExpandingArray<4> padding);
   explicit ReplicationPad2dImpl(const ReplicationPad2dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -71,7 +71,7 @@ TENON_MODULE(ReplicationPad2d);
 
 class TENON_API ReplicationPad3dImpl : public Cloneable<ReplicationPad3dImpl> {
  public:
-  explicit ReplicationPad3dImpl(ExpandingArray<6> padding) : ReplicationPad3dImpl(ReplicationPad3dOptions(padding)) {}
+  explicit ReplicationPad3dImpl(ExpandingArray<6> padding);
   explicit ReplicationPad3dImpl(const ReplicationPad3dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -83,7 +83,7 @@ TENON_MODULE(ReplicationPad3d);
 
 class TENON_API ZeroPad1dImpl : public Cloneable<ZeroPad1dImpl> {
  public:
-  explicit ZeroPad1dImpl(ExpandingArray<2> padding) : ZeroPad1dImpl(ZeroPad1dOptions(padding)) {}
+  explicit ZeroPad1dImpl(ExpandingArray<2> padding);
   explicit ZeroPad1dImpl(const ZeroPad1dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -95,7 +95,7 @@ TENON_MODULE(ZeroPad1d);
 
 class TENON_API ZeroPad2dImpl : public Cloneable<ZeroPad2dImpl> {
  public:
-  explicit ZeroPad2dImpl(ExpandingArray<4> padding) : ZeroPad2dImpl(ZeroPad2dOptions(padding)) {}
+  explicit ZeroPad2dImpl(ExpandingArray<4> padding);
   explicit ZeroPad2dImpl(const ZeroPad2dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -107,7 +107,7 @@ TENON_MODULE(ZeroPad2d);
 
 class TENON_API ZeroPad3dImpl : public Cloneable<ZeroPad3dImpl> {
  public:
-  explicit ZeroPad3dImpl(ExpandingArray<6> padding) : ZeroPad3dImpl(ZeroPad3dOptions(padding)) {}
+  explicit ZeroPad3dImpl(ExpandingArray<6> padding);
   explicit ZeroPad3dImpl(const ZeroPad3dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -119,7 +119,7 @@ TENON_MODULE(ZeroPad3d);
 
 class TENON_API CircularPad1dImpl : public Cloneable<CircularPad1dImpl> {
  public:
-  explicit CircularPad1dImpl(ExpandingArray<2> padding) : CircularPad1dImpl(CircularPad1dOptions(padding)) {}
+  explicit CircularPad1dImpl(ExpandingArray<2> padding);
   explicit CircularPad1dImpl(const CircularPad1dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -131,7 +131,7 @@ TENON_MODULE(CircularPad1d);
 
 class TENON_API CircularPad2dImpl : public Cloneable<CircularPad2dImpl> {
  public:
-  explicit CircularPad2dImpl(ExpandingArray<4> padding) : CircularPad2dImpl(CircularPad2dOptions(padding)) {}
+  explicit CircularPad2dImpl(ExpandingArray<4> padding);
   explicit CircularPad2dImpl(const CircularPad2dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -143,7 +143,7 @@ TENON_MODULE(CircularPad2d);
 
 class TENON_API CircularPad3dImpl : public Cloneable<CircularPad3dImpl> {
  public:
-  explicit CircularPad3dImpl(ExpandingArray<6> padding) : CircularPad3dImpl(CircularPad3dOptions(padding)) {}
+  explicit CircularPad3dImpl(ExpandingArray<6> padding);
   explicit CircularPad3dImpl(const CircularPad3dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -155,8 +155,7 @@ TENON_MODULE(CircularPad3d);
 
 class TENON_API ConstantPad1dImpl : public Cloneable<ConstantPad1dImpl> {
  public:
-  ConstantPad1dImpl(ExpandingArray<2> padding, double value)
-      : ConstantPad1dImpl(ConstantPad1dOptions(padding, value)) {}
+  ConstantPad1dImpl(ExpandingArray<2> padding, double value);
   explicit ConstantPad1dImpl(const ConstantPad1dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -168,8 +167,7 @@ TENON_MODULE(ConstantPad1d);
 
 class TENON_API ConstantPad2dImpl : public Cloneable<ConstantPad2dImpl> {
  public:
-  ConstantPad2dImpl(ExpandingArray<4> padding, double value)
-      : ConstantPad2dImpl(ConstantPad2dOptions(padding, value)) {}
+  ConstantPad2dImpl(ExpandingArray<4> padding, double value);
   explicit ConstantPad2dImpl(const ConstantPad2dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
@@ -181,8 +179,7 @@ TENON_MODULE(ConstantPad2d);
 
 class TENON_API ConstantPad3dImpl : public Cloneable<ConstantPad3dImpl> {
  public:
-  ConstantPad3dImpl(ExpandingArray<6> padding, double value)
-      : ConstantPad3dImpl(ConstantPad3dOptions(padding, value)) {}
+  ConstantPad3dImpl(ExpandingArray<6> padding, double value);
   explicit ConstantPad3dImpl(const ConstantPad3dOptions& options_);
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
