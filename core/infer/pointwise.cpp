@@ -70,6 +70,17 @@ TENON_INFER(pointwise) {
   finish(c, t, t);
 }
 
+TENON_INFER(pointwise_sub) {
+  for (int i = 0; i < 2; ++i) {
+    const ScalarType t = is_tensor(c, i) ? c.tensor(i).dtype : c.scalar(i).type();
+    if (t != ScalarType::Bool) continue;
+    fail<NotImplementedError>(c, "Subtraction, the `-` operator, with a bool ", is_tensor(c, i) ? "tensor" : "number",
+                              " is not supported; use logical_xor() or logical_not()");
+  }
+  const ScalarType t = operands_dtype(c);
+  finish(c, t, t);
+}
+
 // Integers become the default float dtype.
 TENON_INFER(pointwise_float) {
   const ScalarType t = as_float(operands_dtype(c));

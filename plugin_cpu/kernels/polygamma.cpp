@@ -33,7 +33,7 @@ double hurwitz_zeta(double s, double x) {
 
 double polygamma_of(int64_t n, double x) {
   if (n == 0) return math::digamma(x);
-  if (x <= 0 && x == std::floor(x)) return n % 2 ? HUGE_VAL : NAN;
+  if (x <= 0 && x == std::floor(x)) return n % 2 ? HUGE_VAL : -HUGE_VAL;
   if (x < 0 && n == 1) {  // trigamma by reflection
     const double s = std::sin(3.14159265358979323846 * x), r = 3.14159265358979323846 / s;
     return r * r - hurwitz_zeta(2, 1 - x);

@@ -28,6 +28,6 @@ tn_status pow_scalar(sdk::Call&, Tensor out, Tensor self, Scalar exponent) {
 
 }  // namespace
 
-TN_KERNEL(pow_Tensor_Scalar, pow_scalar, dtypes("number").any_strides().broadcasts().inplace("0=0"));
+TN_KERNEL(pow_Tensor_Scalar, pow_scalar, dtypes("all").any_strides().broadcasts().inplace("0=0"));
 
 }  // namespace tenon::cpu::pw

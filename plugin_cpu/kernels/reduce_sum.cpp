@@ -41,11 +41,11 @@ void Dispatch(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
     using T = tn_type(tag);
     if constexpr (std::is_same_v<sdk::accumulate_t<T>, int64_t>) {
       if (sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64)) {
-        Op<T, int64_t> op;
+        Op<T, int64_t> op{};
         return Reduce(op, plan);
       }
     }
-    Op<T, T> op;
+    Op<T, T> op{};
     op.divisor = divisor;
     Reduce(op, plan);
   });

@@ -108,7 +108,10 @@ Tensor deg2rad(const Tensor& self) { return self * (3.14159265358979323846 / 180
 Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846); }
 
 Tensor logit(const Tensor& self, std::optional<double> eps) {
-  const Tensor x = eps ? tenon::clamp(self, Scalar(*eps), Scalar(1 - *eps)) : self;
+  if (!eps) return tenon::log(self / (1 - self));
+  // Above one half the bounds cross, and the lower one wins.
+  const Tensor low = tenon::where(self < *eps, *eps, self);
+  const Tensor x = *eps > 0.5 ? low : tenon::where(self > 1 - *eps, 1 - *eps, low);
   return tenon::log(x / (1 - x));
 }
 

@@ -137,7 +137,9 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
   const Schema& s = r.schema;
   std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
-    return out + "  write_inplace(id, self, composite::" + r.ident() + "(" + forward_args(s) + "));\n}\n";
+    // What the parts save must outlive the write: they see a copy of self.
+    return out + "  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() + "(" + forward_args(s) +
+           "); }(recording() && tracked(self) ? self.clone() : self));\n}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);

@@ -98,7 +98,7 @@ Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const 
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& p, const Tensor& result,
                      OptionalIntArrayRef dims, bool keepdim) {
   const double order = p ? p->toDouble() : 2.0;
-  if (order == 0) return zeros_like(self);
+  if (order == 0) return Tensor();
   const Tensor g = restored(grad, self.dim(), dims, keepdim), r = restored(result, self.dim(), dims, keepdim);
   if (order == 1) return self.sign() * g;
   if (order == 2) return self * where(r == 0, 0, g / r);
