@@ -36,8 +36,8 @@ namespace tenon::cpu::HWY_NAMESPACE {
   }
 #else  // one lane a vector
 #define TN_SLEEF_1(kind, name, sleef, ulp)                                                                            \
-  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { return Vec<float>(sdk::math::sleef(hn::GetLane(a.v))); }) \
-  TN_V Vec<double> name(Vec<double> a) { return Vec<double>(sdk::math::sleef(hn::GetLane(a.v))); }
+  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { return Vec<float>(sdk::math::name(hn::GetLane(a.v))); }) \
+  TN_V Vec<double> name(Vec<double> a) { return Vec<double>(sdk::math::name(hn::GetLane(a.v))); }
 #define TN_SLEEF_2(name, sleef, ulp)                                                                                  \
   TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                                                                  \
     return Vec<float>(sdk::math::name(hn::GetLane(a.v), hn::GetLane(b.v)));                                           \
@@ -68,26 +68,13 @@ TN_SLEEF_1(BOTH, acos, acos, u10)
 TN_SLEEF_1(BOTH, atan, atan, u10)
 TN_SLEEF_1(BOTH, sinh, sinh, u10)
 TN_SLEEF_1(BOTH, cosh, cosh, u10)
-TN_SLEEF_1(BOTH, asinh_below, asinh, u10)
-TN_SLEEF_1(BOTH, acosh_below, acosh, u10)
+TN_SLEEF_1(BOTH, asinh, asinh, u10)
+TN_SLEEF_1(BOTH, acosh, acosh, u10)
 TN_SLEEF_1(BOTH, atanh, atanh, u10)
 TN_SLEEF_1(BOTH, lgamma, lgamma, u10)
 TN_SLEEF_2(pow, pow, u10)
 TN_SLEEF_2(atan2, atan2, u10)
 TN_SLEEF_2(hypot, hypot, u05)
-
-// SLEEF's square the argument and overflow; from here on they are log(2 |a|) to the last bit.
-template <class T>
-TN_V Vec<T> asinh(Vec<T> a) {
-  const Vec<T> limit(T(sizeof(T) == 4 ? 1e10 : 1e100)), size = abs(a);
-  return select(size > limit, copysign(log(size) + Vec<T>(0.69314718055994530942), a),
-                asinh_below(select(size > limit, Vec<T>(1), a)));
-}
-template <class T>
-TN_V Vec<T> acosh(Vec<T> a) {
-  const Vec<T> limit(T(sizeof(T) == 4 ? 1e10 : 1e100));
-  return select(a > limit, log(a) + Vec<T>(0.69314718055994530942), acosh_below(select(a > limit, Vec<T>(1), a)));
-}
 
 #undef TN_SLEEF_1
 #undef TN_SLEEF_2
