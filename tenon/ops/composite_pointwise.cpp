@@ -109,9 +109,8 @@ Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846
 
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   if (!eps) return tenon::log(self / (1 - self));
-  // Above one half the bounds cross, and the lower one wins.
-  const Tensor low = tenon::where(self < *eps, *eps, self);
-  const Tensor x = *eps > 0.5 ? low : tenon::where(self > 1 - *eps, 1 - *eps, low);
+  // Above one half the bounds cross: the lower one is tried first.
+  const Tensor high = tenon::where(self > 1 - *eps, 1 - *eps, self), x = tenon::where(self < *eps, *eps, high);
   return tenon::log(x / (1 - x));
 }
 
