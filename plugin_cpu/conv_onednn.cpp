@@ -72,10 +72,14 @@ dnnl::primitive_attr attributes() {
 }
 
 #if DNNL_VERSION_MAJOR >= 3
-auto forward_pd(const Shape& s, const Desc& bias) {
-  return dnnl::convolution_forward::primitive_desc(dn::engine(), dnnl::prop_kind::forward_training, kAuto, any(s.x),
-                                                   any(s.w), bias, any(s.y), s.stride, s.dilation, s.pad_left,
-                                                   s.pad_right, attributes());
+dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc& bias) {
+  constexpr auto kind = dnnl::prop_kind::forward_training;
+  if (bias.is_zero()) {
+    return {dn::engine(), kind, kAuto, any(s.x), any(s.w), any(s.y), s.stride, s.dilation, s.pad_left, s.pad_right,
+            attributes()};
+  }
+  return {dn::engine(), kind, kAuto, any(s.x), any(s.w), bias, any(s.y), s.stride, s.dilation, s.pad_left,
+          s.pad_right, attributes()};
 }
 auto data_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
   return dnnl::convolution_backward_data::primitive_desc(dn::engine(), kAuto, any(s.x), any(s.w), any(s.y), s.stride,

@@ -79,6 +79,10 @@ void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a
 
 void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a,
           Mat<const void> b, sdk::Scalar beta, Mat<void> c) {
+  if (dtype.code == TN_BFLOAT && alpha.to<double>() == 1 && beta.to<double>() == 0 &&
+      gemm_bf16_onednn(m, n, k, a, b, c)) {
+    return;
+  }
   sdk::dispatch_number(dtype, [&](auto tag) {
     using T = tn_type(tag);
     const Mat<const T> ta{static_cast<const T*>(a.data), a.rs, a.cs}, tb{static_cast<const T*>(b.data), b.rs, b.cs};

@@ -3,21 +3,15 @@
 // The CPU plugin: kernels for core's host device.
 #include "tenon/sdk/plugin.h"
 
-#include "dnnl_config.h"
-#include "dnnl_version.h"
 #include "plugin_cpu/isa.h"
+#include "plugin_cpu/onednn.h"
 
 namespace {
 
 using namespace tenon::sdk;
 
-#define TEXT2(x) #x
-#define TEXT(x) TEXT2(x)
-constexpr std::string_view kOneDnn =
-    ", oneDNN " TEXT(DNNL_VERSION_MAJOR) "." TEXT(DNNL_VERSION_MINOR) "." TEXT(DNNL_VERSION_PATCH);
-
 tn_str describe() {
-  static const std::string line = std::string(tenon::cpu::isa_name()).append(kOneDnn);
+  static const std::string line = std::string(tenon::cpu::isa_name()).append(", ").append(tenon::cpu::onednn::description());
   return tn_str{line.data(), line.size()};
 }
 

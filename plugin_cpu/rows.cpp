@@ -114,7 +114,7 @@ HWY_INLINE T sum_of(int64_t n, F&& f) {
     each<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                                                 \
       auto g = at(dy);                                                                                             \
       if (w) g = hn::Mul(g, at(w));                                                                                \
-      at.write(hn::MulAdd(g, va, hn::MulAdd(hn::Sub(at(x), s), vb, vc)), dx);                                      \
+      at.write(hn::Mul(va, hn::MulAdd(hn::Sub(at(x), s), vb, hn::Add(g, vc))), dx);                                \
     });                                                                                                            \
   }                                                                                                                \
   void parameters_##S(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd) {                          \

@@ -25,7 +25,7 @@ struct Pair {
   void row_affine(const T* x, T* y, int64_t n, T a, T b);                                                          \
   /* y = (x - mean) * rstd * w + b; w and b may be null */                                                         \
   void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd);                         \
-  /* dx = a * dy * w + b * (x - shift) + c; w may be null */                                                       \
+  /* dx = a * (dy * w + b * (x - shift) + c); w may be null. One element less its own mean is exactly 0. */         \
   void row_gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, T c);                \
   /* dw += dy * (x - mean) * rstd, db += dy; either may be null */                                                 \
   void row_add_parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd);

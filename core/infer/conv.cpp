@@ -69,7 +69,52 @@ void check_tensors(Infer& c) {
   }
 }
 
+// Positions of a window along dimension d of the image; arguments from `at` on are kernel, dilation, padding, stride.
+int64_t positions(Infer& c, int at, int d, int64_t size) {
+  const auto item = [&](int arg) { return c.ints(arg)[c.ints(arg).size() == 1 ? 0 : static_cast<std::size_t>(d)]; };
+  const int64_t k = item(at), dilation = item(at + 1), pad = item(at + 2), stride = item(at + 3);
+  if (k <= 0 || dilation <= 0 || stride <= 0) {
+    fail<ValueError>(c, "kernel_size, dilation and stride must be positive, got ", k, ", ", dilation, ", ", stride);
+  }
+  if (pad < 0) fail<ValueError>(c, "negative padding is not supported here, got ", pad);
+  const int64_t room = size + 2 * pad - (k - 1) * dilation - 1;
+  if (room < 0) {
+    fail<ValueError>(c, "the window of size ", (k - 1) * dilation + 1, " is larger than the padded image of size ",
+                     size + 2 * pad);
+  }
+  return room / stride + 1;
+}
+
 }  // namespace
+
+TENON_INFER(im2col) {
+  const TensorImpl& self = c.tensor(0);
+  const int n = self.ndim();
+  bool fits = n == 3 || n == 4;
+  for (int d = n - 3; fits && d < n; ++d) fits = self.size(d) > 0;
+  if (!fits) fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ", text(self.sizes()));
+  const IntArrayRef kernel = c.ints(1);
+  const int64_t count = positions(c, 1, 0, self.size(n - 2)) * positions(c, 1, 1, self.size(n - 1));
+  const int64_t rows = self.size(n - 3) * kernel[0] * kernel[kernel.size() == 1 ? 0 : 1];
+  const int64_t sizes[] = {self.size(0), rows, count};
+  c.set(0, n == 4 ? IntArrayRef(sizes) : IntArrayRef(sizes + 1, 2), self.dtype);
+}
+
+TENON_INFER(col2im) {
+  const TensorImpl& self = c.tensor(0);
+  const int n = self.ndim();
+  if (n != 2 && n != 3) fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", text(self.sizes()));
+  const IntArrayRef size = c.ints(1), kernel = c.ints(2);
+  const int64_t taps = kernel[0] * kernel[kernel.size() == 1 ? 0 : 1];
+  if (size.size() != 2) fail<ValueError>(c, "output_size needs 2 entries, got ", text(size));
+  const int64_t count = positions(c, 2, 0, size[0]) * positions(c, 2, 1, size[1]);
+  if (self.size(n - 2) % taps != 0 || self.size(n - 1) != count) {
+    fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ", text(self.sizes()));
+  }
+  const int64_t sizes[] = {self.size(0), self.size(n - 2) / taps, size[0], size[1]};
+  const int64_t plain[] = {self.size(0) / taps, size[0], size[1]};
+  c.set(0, n == 3 ? IntArrayRef(sizes) : IntArrayRef(plain), self.dtype);
+}
 
 TENON_INFER(convolution) {
   check_tensors(c);

@@ -136,8 +136,8 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
         if (grad_bias.defined()) grad_bias.data<T>()[c] = T(static_cast<C>(sum));
         if (!grad_input.defined()) continue;
         const double a = item<T>(weight, c, 1) * rstd, count = static_cast<double>(s.count());
-        const C by_x = static_cast<C>(training ? -a * rstd * dot / count : 0);
-        const C constant = static_cast<C>(training ? -a * sum / count : 0);
+        const C by_x = static_cast<C>(training ? -rstd * dot / count : 0);
+        const C constant = static_cast<C>(training ? -sum / count : 0);
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = s.at(n, c);
           T* to = grad_input.data<T>() + at;

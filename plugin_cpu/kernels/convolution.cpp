@@ -79,8 +79,11 @@ class Widened {
 template <class T>
 const T* as(const void* p) { return static_cast<const T*>(p); }
 
+// Small cases are not worth a primitive, which takes about a millisecond to make.
+bool onednn_pays(DType t, const Conv& c) { return t == kFloat32 && c.work() * c.batch > 65536; }
+
 void forward(DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
-  if (t == kFloat32 &&
+  if (onednn_pays(t, c) &&
       tenon::cpu::conv_forward_onednn(c, as<float>(x), as<float>(w), as<float>(bias), static_cast<float*>(y))) {
     return;
   }
@@ -88,7 +91,7 @@ void forward(DType t, const Conv& c, const void* x, const void* w, const void* b
 }
 
 void backward_data(DType t, const Conv& c, const void* dy, const void* w, void* dx) {
-  if (t == kFloat32 &&
+  if (onednn_pays(t, c) &&
       tenon::cpu::conv_backward_data_onednn(c, as<float>(dy), as<float>(w), static_cast<float*>(dx))) {
     return;
   }
@@ -96,7 +99,7 @@ void backward_data(DType t, const Conv& c, const void* dy, const void* w, void* 
 }
 
 void backward_weights(DType t, const Conv& c, const void* x, const void* dy, void* dw) {
-  if (t == kFloat32 &&
+  if (onednn_pays(t, c) &&
       tenon::cpu::conv_backward_weights_onednn(c, as<float>(x), as<float>(dy), static_cast<float*>(dw))) {
     return;
   }

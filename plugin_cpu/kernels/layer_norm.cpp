@@ -68,7 +68,7 @@ template <class C>
 void gradient_row(const C* dy, const C* x, const C* w, C* dx, int64_t n, C mean, C rstd) {
   const Pair<C> sums = row_weighted_sums(dy, x, w, n, mean);
   const C count = static_cast<C>(n);
-  row_gradient(dy, x, w, dx, n, mean, rstd, -rstd * rstd * rstd * sums.second / count, -rstd * sums.first / count);
+  row_gradient(dy, x, w, dx, n, mean, rstd, -rstd * rstd * sums.second / count, -sums.first / count);
 }
 
 // Adds `blocks` runs of n sums, one after the other, and rounds once.
@@ -178,9 +178,10 @@ tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tens
         const C count = static_cast<C>(n);
         C* dx = to.at(grad_input.data<T>() + i * n);
         for (int64_t k = 0; k < per_group; ++k) {
-          const C a = r * w[static_cast<std::size_t>(i % groups * per_group + k)];
-          row_gradient(dy + k * plane, x + k * plane, static_cast<const C*>(nullptr), dx + k * plane, plane, m, a,
-                       -r * r * r * second / count, -r * first / count);
+          const C weight_of = w[static_cast<std::size_t>(i % groups * per_group + k)];
+          for (int64_t j = k * plane; j < (k + 1) * plane; ++j) {
+            dx[j] = r * ((dy[j] * weight_of - first / count) - (x[j] - m) * (r * r * second / count));
+          }
         }
         to.store(grad_input.data<T>() + i * n, n);
       }

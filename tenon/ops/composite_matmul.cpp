@@ -142,7 +142,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
     return tenon::logical_or(scaled, self);
   }
   const Tensor scaled = alpha.equal(1) ? product : product * alpha;
-  if (beta.equal(0)) return scaled + tenon::zeros_like(self);
+  // NaN of self is left out, and so is its gradient.
+  if (beta.equal(0)) return scaled + self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0);
   return beta.equal(1) ? self + scaled : self * beta + scaled;
 }
 

@@ -85,6 +85,8 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const std::optional<T
   for (int64_t d = 2; d < input.dim(); ++d) plane *= input.size(d);
   TENON_CHECK(num_groups > 0 && channels % num_groups == 0, ValueError, "group_norm: the number of channels ", channels,
               " must be a multiple of the number of groups ", num_groups);
+  TENON_CHECK(n == 0 || channels * plane > 0, ValueError, "group_norm: expected values in every group, input ",
+              core::text(input.sizes()));
   return std::get<0>(tenon::native_group_norm(input, weight, bias, n, channels, plane, num_groups, eps));
 }
 

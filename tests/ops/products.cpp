@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products against loops, their error texts, and the same bits on one thread and on two.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tenon/autograd.h"
+#include "tenon/core/error.h"
+#include "tenon/core/threads.h"
+#include "tenon/ops.h"
+
+using namespace tenon;
+
+namespace {
+
+// [b, m, k] x [b, k, n] by definition, in double.
+Tensor by_loops(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.to(kDouble).contiguous(), y = b.to(kDouble).contiguous();
+  Tensor out = zeros({x.size(0), x.size(1), y.size(2)}, TensorOptions().dtype(kDouble));
+  const auto ax = x.accessor<double, 3>();
+  const auto ay = y.accessor<double, 3>();
+  auto ao = out.accessor<double, 3>();
+  for (int64_t q = 0; q < out.size(0); ++q) {
+    for (int64_t i = 0; i < out.size(1); ++i) {
+      for (int64_t j = 0; j < out.size(2); ++j) {
+        double sum = 0;
+        for (int64_t p = 0; p < x.size(2); ++p) sum += ax[q][i][p] * ay[q][p][j];
+        ao[q][i][j] = sum;
+      }
+    }
+  }
+  return out;
+}
+
+bool close(const Tensor& a, const Tensor& b, double tolerance) {
+  return a.sizes() == b.sizes() && ((a.to(kDouble) - b.to(kDouble)).abs().max().item<double>() <= tolerance);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.nbytes() == b.nbytes() && std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
+}
+
+std::string message(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+// L-01: every pair of ranks from 1 to 5.
+TEST(Matmul, AllPairsOfRanks) {
+  const std::vector<std::vector<int64_t>> lefts = {{4}, {3, 4}, {2, 3, 4}, {5, 1, 3, 4}, {2, 5, 1, 3, 4}};
+  const std::vector<std::vector<int64_t>> rights = {{4}, {4, 6}, {2, 4, 6}, {5, 2, 4, 6}, {1, 5, 2, 4, 6}};
+  for (const auto& l : lefts) {
+    for (const auto& r : rights) {
+      const Tensor a = randn(l, TensorOptions().dtype(kDouble)), b = randn(r, TensorOptions().dtype(kDouble));
+      const Tensor wide_a = l.size() == 1 ? a.unsqueeze(0) : a, wide_b = r.size() == 1 ? b.unsqueeze(1) : b;
+      const Tensor got = matmul(a, b);
+      const Tensor want = (wide_a.unsqueeze(-1) * wide_b.unsqueeze(-3)).sum({-2});
+      std::vector<int64_t> shape = want.sizes().vec();
+      if (r.size() == 1) shape.pop_back();
+      if (l.size() == 1) shape.erase(shape.end() - (r.size() == 1 ? 1 : 2));
+      ASSERT_EQ(got.sizes(), IntArrayRef(shape)) << l.size() << " " << r.size();
+      EXPECT_TRUE(close(got, want.reshape(shape), 1e-12)) << l.size() << " " << r.size();
+    }
+  }
+}
+
+TEST(Matmul, RefusesZeroDimensions) {
+  const std::string text = message([] { matmul(ones({}), ones({2})); });
+  EXPECT_NE(text.find("at least 1"), std::string::npos) << text;
+}
+
+TEST(Matmul, ShapesAndDtypesOfMmAreChecked) {
+  EXPECT_THROW(mm(ones({2, 3}), ones({2, 3})), ValueError);
+  EXPECT_THROW(mm(ones({2}), ones({2, 3})), ValueError);
+  EXPECT_THROW(mm(ones({2, 2}), ones({2, 2}, TensorOptions().dtype(kDouble))), TypeError);
+  EXPECT_THROW(bmm(ones({2, 2, 2}), ones({3, 2, 2})), ValueError);
+}
+
+TEST(Matmul, StridesAndSizesAroundTheBlocks) {
+  for (int64_t n : {1, 5, 17, 64, 65, 130}) {
+    for (int64_t k : {1, 7, 64, 300}) {
+      for (ScalarType t : {kFloat, kDouble}) {
+        const TensorOptions o = TensorOptions().dtype(t);
+        const Tensor a = randn({1, n, k}, o), b = randn({1, k, n + 3}, o);
+        const double tolerance = (t == kFloat ? 4e-6 : 1e-13) * static_cast<double>(k + 4);
+        const Tensor want = by_loops(a, b);
+        const Tensor at = a.transpose(1, 2).contiguous().transpose(1, 2);
+        const Tensor bt = b.transpose(1, 2).contiguous().transpose(1, 2);
+        EXPECT_TRUE(close(bmm(a, b), want, tolerance)) << n << " " << k;
+        EXPECT_TRUE(close(bmm(at, b), want, tolerance)) << n << " " << k;
+        EXPECT_TRUE(close(bmm(a, bt), want, tolerance)) << n << " " << k;
+        EXPECT_TRUE(close(mm(at[0], bt[0]), want[0], tolerance)) << n << " " << k;
+        EXPECT_TRUE(close(mv(a[0], b[0].select(1, 2)), want[0].select(1, 2), tolerance)) << n << " " << k;
+      }
+    }
+  }
+}
+
+// L-02
+TEST(Matmul, BetaZeroDoesNotReadTheAddend) {
+  const Tensor nan = full({2, 3}, std::numeric_limits<double>::quiet_NaN());
+  const Tensor out = addmm(nan, ones({2, 4}), ones({4, 3}), 0, 2);
+  EXPECT_TRUE(close(out, full({2, 3}, 8.0), 0));
+  EXPECT_TRUE(close(baddbmm(nan.unsqueeze(0), ones({1, 2, 4}), ones({1, 4, 3}), 0), full({1, 2, 3}, 4.0), 0));
+}
+
+TEST(Matmul, ExpandedAddend) {
+  const TensorOptions o = TensorOptions().dtype(kDouble);
+  const Tensor self = randn({3}, o), a = randn({4, 2, 5}, o), b = randn({4, 5, 3}, o);
+  const Tensor dense = self.expand({4, 2, 3}).contiguous();
+  EXPECT_TRUE(same_bits(baddbmm(self.expand({4, 2, 3}), a, b), baddbmm(dense, a, b)));
+  EXPECT_TRUE(close(baddbmm(self, a, b, 0.5, 2), dense * 0.5 + by_loops(a, b) * 2, 1e-12));
+}
+
+TEST(Matmul, IntegersWrap) {
+  const TensorOptions o = TensorOptions().dtype(kInt8);
+  const Tensor out = mm(full({1, 2}, 100, o), full({2, 1}, 2, o));  // 400 mod 256
+  EXPECT_EQ(out.item<int64_t>(), -112);
+}
+
+TEST(Matmul, SameBitsOnOneThreadAndOnTwo) {
+  const int before = core::num_threads();
+  const Tensor a = randn({300, 500}), b = randn({500, 260}), x = randn({8, 6, 20, 20}), w = randn({10, 6, 3, 3});
+  const auto run = [&] {
+    const Tensor xg = x.detach().set_requires_grad(true), wg = w.detach().set_requires_grad(true);
+    const Tensor y = conv2d(xg, wg, std::nullopt, {1}, {1});
+    (y * y).sum().backward();
+    return std::vector<Tensor>{mm(a, b), y.detach(), xg.grad(), wg.grad(), softmax(a, 1), layer_norm(a, {500})};
+  };
+  core::set_num_threads(1);
+  const auto one = run();
+  core::set_num_threads(2);
+  const auto two = run();
+  core::set_num_threads(before);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << i;
+}
+
+TEST(Matmul, SixteenBitFloatsAccumulateInFloat) {
+  for (ScalarType t : {kHalf, kBFloat16}) {
+    const Tensor a = ones({1, 4096}, TensorOptions().dtype(t)), b = full({4096, 1}, 0.25, TensorOptions().dtype(t));
+    EXPECT_EQ(mm(a, b).item<float>(), 1024.0f);
+  }
+}
