@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/optim/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tenon/nn.h"
+#include "tenon/ops.h"
+#include "tenon/optim.h"
+#include "tenon/serialize.h"
+
+namespace tenon {
+namespace {
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+
+Tensor leaf(double v = 1) { return full({2}, v, requires_grad()); }
+
+TEST(Optimizer, RefusesBadParameters) {
+  using optim::SGD;
+  EXPECT_TRUE(has(error_of([] { SGD({}, 0.1); }), "empty parameter list"));
+  EXPECT_TRUE(has(error_of([] { SGD({leaf() * 2}, 0.1); }), "non-leaf"));
+  EXPECT_TRUE(has(error_of([] { SGD({ones({1})}, 0.1); }), "does not require grad"));
+  const Tensor p = leaf();
+  SGD sgd(std::vector<Tensor>{p}, 0.1);
+  EXPECT_TRUE(has(error_of([&] { sgd.add_param_group({{p}}); }), "more than one group"));
+  EXPECT_TRUE(has(error_of([] { SGD({leaf()}, -1); }), "invalid lr: -1"));
+  EXPECT_TRUE(has(error_of([] { optim::Adam({leaf()}, optim::AdamOptions().betas({1.5, 0.9})); }), "invalid betas[0]"));
+  EXPECT_TRUE(has(error_of([] { SGD({leaf()}, optim::SGDOptions(0.1).nesterov(true)); }), "nesterov"));
+}
+
+TEST(Optimizer, GroupsHaveTheirOwnOptions) {
+  const Tensor a = leaf(), b = leaf();
+  std::vector<optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<Tensor>{a});
+  groups.emplace_back(std::vector<Tensor>{b}, std::make_unique<optim::SGDOptions>(0.5));
+  optim::SGD sgd(groups, optim::SGDOptions(0.1));
+  EXPECT_EQ(sgd.size(), 2u);
+  (a.sum() + b.sum()).backward();
+  sgd.step();
+  EXPECT_FLOAT_EQ(a.select(0, 0).item<float>(), 0.9f);
+  EXPECT_FLOAT_EQ(b.select(0, 0).item<float>(), 0.5f);
+  sgd.zero_grad();
+  EXPECT_FALSE(a.grad().defined());
+  sgd.step();  // nothing to do without gradients
+  EXPECT_FLOAT_EQ(a.select(0, 0).item<float>(), 0.9f);
+}
+
+TEST(Optimizer, ClosureRunsWithGradients) {
+  const Tensor p = leaf(3);
+  optim::SGD sgd(std::vector<Tensor>{p}, 0.1);
+  NoGradGuard no_grad;
+  const Tensor loss = sgd.step([&] {
+    sgd.zero_grad();
+    const Tensor l = (p * p).sum();
+    l.backward();
+    return l;
+  });
+  EXPECT_FLOAT_EQ(loss.item<float>(), 18);
+  EXPECT_FLOAT_EQ(p.select(0, 0).item<float>(), 2.4f);
+}
+
+// Saving in the middle and going on elsewhere gives the same bits as going on here.
+TEST(Optimizer, ResumesFromFile) {
+  const Tensor p = leaf(), q = leaf();
+  optim::Adam one(std::vector<Tensor>{p}, optim::AdamOptions(0.1).amsgrad(true)), two(std::vector<Tensor>{q});
+  auto steps = [](const Tensor& t, optim::Optimizer& o, int n) {
+    for (int i = 0; i < n; ++i) {
+      o.zero_grad();
+      (t * t * t).sum().backward();
+      o.step();
+    }
+  };
+  steps(p, one, 5);
+  std::stringstream file;
+  save(one, file);
+  load(two, file);
+  q.set_data(p.detach().clone());
+  EXPECT_EQ(static_cast<optim::AdamOptions&>(two.param_groups()[0].options()).lr(), 0.1);
+  steps(p, one, 5);
+  steps(q, two, 5);
+  EXPECT_TRUE(equal(p, q));
+  optim::Adam other(std::vector<Tensor>{leaf(), leaf()});
+  std::stringstream again(file.str());
+  EXPECT_TRUE(has(error_of([&] { load(other, again); }), "has 1 parameters, that of the optimiser 2"));
+}
+
+TEST(Optimizer, TrainsALineOnSineData) {
+  manual_seed(0);
+  nn::Sequential net(nn::Linear(1, 16), nn::Tanh(), nn::Linear(16, 1));
+  optim::Adam adam(net->parameters(), optim::AdamOptions(0.02));
+  const Tensor x = linspace(-2, 2, 64).unsqueeze(1), y = x.sin();
+  double last = 1;
+  for (int i = 0; i < 300; ++i) {
+    adam.zero_grad();
+    const Tensor loss = nn::functional::mse_loss(net->forward(x), y);
+    loss.backward();
+    adam.step();
+    last = loss.item<double>();
+  }
+  EXPECT_LT(last, 1e-3);
+}
+
+TEST(Schedules, RefuseBadArguments) {
+  optim::SGD sgd({leaf()}, 0.1);
+  EXPECT_TRUE(has(error_of([&] { optim::MultiStepLR(sgd, {3, 3}); }), "milestones must increase"));
+  EXPECT_TRUE(
+      has(error_of([&] { optim::ReduceLROnPlateauScheduler(sgd, optim::ReduceLROnPlateauScheduler::min, 1.0); }),
+          "below 1"));
+}
+
+TEST(Schedules, StepsAtTheRightEpochs) {
+  optim::SGD sgd({leaf()}, 1.0);
+  optim::StepLR schedule(sgd, 3, 0.5);
+  std::vector<double> seen;
+  for (int i = 0; i < 7; ++i) {
+    seen.push_back(sgd.param_groups()[0].options().get_lr());
+    schedule.step();
+  }
+  EXPECT_EQ(seen, (std::vector<double>{1, 1, 1, 0.5, 0.5, 0.5, 0.25}));
+}
+
+}  // namespace
+}  // namespace tenon
