@@ -83,6 +83,7 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const std::optional<T
   const int64_t n = input.size(0), channels = input.size(1);
   int64_t plane = 1;
   for (int64_t d = 2; d < input.dim(); ++d) plane *= input.size(d);
+  TENON_CHECK(channels > 0, ValueError, "group_norm: expected at least one channel, got ", core::text(input.sizes()));
   TENON_CHECK(num_groups > 0 && channels % num_groups == 0, ValueError, "group_norm: the number of channels ", channels,
               " must be a multiple of the number of groups ", num_groups);
   TENON_CHECK(n == 0 || channels * plane > 0, ValueError, "group_norm: expected values in every group, input ",

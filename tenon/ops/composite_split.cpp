@@ -13,7 +13,7 @@ namespace {
 using core::text;
 
 int64_t split_dim(const char* op, const Tensor& self, int64_t dim) {
-  TENON_CHECK(self.dim() > 0, ValueError, op, ": cannot split a 0-dim tensor");
+  TENON_CHECK(self.dim() > 0, IndexError, op, ": dimension specified as ", dim, " but the tensor has no dimensions");
   TENON_CHECK(dim >= -self.dim() && dim < self.dim(), IndexError, op, ": dimension out of range: allowed [", -self.dim(), ", ",
               self.dim() - 1, "], got ", dim);
   return dim < 0 ? dim + self.dim() : dim;
