@@ -29,7 +29,7 @@ Tensor leaf(double v = 1) { return full({2}, v, requires_grad()); }
 
 TEST(Optimizer, RefusesBadParameters) {
   using optim::SGD;
-  EXPECT_TRUE(has(error_of([] { SGD({}, 0.1); }), "empty parameter list"));
+  EXPECT_TRUE(has(error_of([] { SGD(std::vector<Tensor>(), 0.1); }), "empty parameter list"));
   EXPECT_TRUE(has(error_of([] { SGD({leaf() * 2}, 0.1); }), "non-leaf"));
   EXPECT_TRUE(has(error_of([] { SGD({ones({1})}, 0.1); }), "does not require grad"));
   const Tensor p = leaf();

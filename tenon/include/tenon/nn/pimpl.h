@@ -9,6 +9,14 @@
 namespace tenon {
 namespace nn {
 
+namespace detail {
+template <class T, class Contained, class = void>
+inline constexpr bool is_holder_of = false;
+template <class T, class Contained>
+inline constexpr bool is_holder_of<T, Contained, std::enable_if_t<is_module_holder<T>>> =
+    std::is_same_v<typename T::ContainedType, Contained>;
+}  // namespace detail
+
 template <class Contained>
 class ModuleHolder : detail::ModuleHolderIndicator {
  protected:
@@ -22,10 +30,11 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   ModuleHolder() : impl_(default_construct()) {}
   // An empty holder.
   ModuleHolder(std::nullptr_t) : impl_(nullptr) {}
-  template <
-      class Head, class... Tail,
-      class = std::enable_if_t<!(sizeof...(Tail) == 0 && (detail::is_module_holder<Head> ||
-                                                          std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
+  // Copies of this holder and pointers to its module are for the other constructors.
+  template <class Head, class... Tail,
+            class = std::enable_if_t<!(sizeof...(Tail) == 0 &&
+                                       (detail::is_holder_of<std::decay_t<Head>, Contained> ||
+                                        std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
   explicit ModuleHolder(Head&& head, Tail&&... tail)
       : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
   ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
