@@ -3,6 +3,7 @@
 #include "gradients.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tenon/autograd.h"
 #include "tenon/core/error.h"
@@ -17,7 +18,11 @@ Tolerance widened(Tolerance tol, ScalarType dtype, const Values& cotangent, cons
   if (dtype == kDouble) return tol;
   double terms = static_cast<double>(cotangent.real.size()) /
                  static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
-  double factor = std::max(1.0, terms);
+  // A contraction inside runs over at most the longest dimension; its errors grow with the root of that.
+  double longest = 1;
+  for (int64_t s : cotangent.sizes) longest = std::max(longest, static_cast<double>(s));
+  for (int64_t s : truth.sizes) longest = std::max(longest, static_cast<double>(s));
+  double factor = std::max(std::sqrt(longest), terms);
   return {tol.rtol * factor, tol.atol * factor};
 }
 
