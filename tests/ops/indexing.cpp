@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing by index: shapes, duplicates, masks, bounds before writes, gradients.
+#include "tenon/indexing.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/autograd.h"
+#include "tenon/core/error.h"
+#include "tenon/creation.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace {
+
+using indexing::Ellipsis;
+using indexing::None;
+using indexing::Slice;
+
+TEST(Indexing, NeighboursStayAndStrangersMoveToTheFront) {
+  Tensor x = arange(120).view({2, 3, 4, 5});
+  Tensor i = tensor({0, 1}), j = tensor({2, 3});
+  EXPECT_EQ(x.index({Slice(), i, j}).sizes(), IntArrayRef({2, 2, 5}));
+  EXPECT_EQ(x.index({i, Slice(), j}).sizes(), IntArrayRef({2, 3, 5}));
+  EXPECT_EQ(x.index({Ellipsis, i}).sizes(), IntArrayRef({2, 3, 4, 2}));
+  EXPECT_EQ(x.index({i.view({2, 1}), tensor({0, 2})}).sizes(), IntArrayRef({2, 2, 4, 5}));
+  EXPECT_EQ(x.index({None, 1, Slice(0, 2)}).sizes(), IntArrayRef({1, 2, 4, 5}));
+  EXPECT_EQ(x.index({i, Slice(), j}).select(0, 1).select(0, 2).select(0, 4).item<int64_t>(), 1 * 60 + 2 * 20 + 3 * 5 + 4);
+}
+
+TEST(Indexing, MasksCoverTheirDimensions) {
+  Tensor x = arange(12).view({3, 4});
+  Tensor mask = x.remainder(5).eq(0);
+  EXPECT_TRUE(equal(x.index({mask}), tensor({0, 5, 10})));
+  EXPECT_TRUE(equal(x.masked_select(mask), tensor({0, 5, 10})));
+  Tensor rows = tensor({true, false, true});
+  EXPECT_TRUE(equal(x.index({rows, 1}), tensor({1, 9})));
+  Tensor cube = arange(24).view({2, 3, 4});
+  EXPECT_TRUE(equal(cube.index({cube.select(2, 0).gt(10), tensor({1, 2, 3})}), tensor({13, 18, 23})));
+  try {
+    x.index({tensor({true, false})});
+    FAIL();
+  } catch (const IndexError& e) {
+    EXPECT_NE(std::string(e.what()).find("mask shape [2] does not match [3, 4] at position 0"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Indexing, NothingIsWrittenWhenAnIndexIsOut) {
+  Tensor x = zeros({4}), bad = tensor({0, 1, 9});
+  EXPECT_THROW(x.index_put_({bad}, ones({3})), IndexError);
+  EXPECT_THROW(x.index_add_(0, bad, ones({3})), IndexError);
+  EXPECT_THROW(x.index_copy_(0, bad, ones({3})), IndexError);
+  EXPECT_THROW(x.index_fill_(0, bad, 1), IndexError);
+  EXPECT_THROW(x.scatter_(0, bad, 1), IndexError);
+  EXPECT_THROW(x.scatter_add_(0, bad, ones({3})), IndexError);
+  EXPECT_TRUE(equal(x, zeros({4})));
+  try {
+    x.gather(0, bad);
+    FAIL();
+  } catch (const IndexError& e) {
+    std::string text = e.what();
+    EXPECT_NE(text.find("gather"), std::string::npos);
+    EXPECT_NE(text.find("index 9 is out of bounds for dimension 0 of size 4"), std::string::npos) << text;
+  }
+}
+
+TEST(Indexing, DuplicatesSum) {
+  Tensor at = tensor({1, 1, 0, 1});
+  EXPECT_TRUE(equal(zeros({2}).index_put_({at}, ones({4})), tensor({1., 1.})));
+  Tensor x = zeros({2});
+  x.index_put_(ArrayRef<std::optional<Tensor>>(std::optional<Tensor>(at)), ones({4}), true);
+  EXPECT_TRUE(equal(x, tensor({1., 3.})));
+  EXPECT_TRUE(equal(zeros({2}).scatter_add(0, at, ones({4})), tensor({1., 3.})));
+  EXPECT_TRUE(equal(zeros({2}).index_add(0, at, ones({4}), 2), tensor({2., 6.})));
+  // 4096 ones do not fit bfloat16 one by one; their sum does.
+  Tensor many = zeros({4096}, TensorOptions(kLong));
+  EXPECT_EQ(zeros({1}, TensorOptions(kBFloat16)).index_add(0, many, ones({4096}, TensorOptions(kBFloat16))).item<float>(), 4096);
+}
+
+TEST(Indexing, SecondDerivatives) {
+  Tensor x = rand({4, 3}, TensorOptions(kDouble)).requires_grad_();
+  Tensor at = tensor({2, 0, 2});
+  auto twice = [&](const Tensor& y) {
+    Tensor g = autograd::grad({(y * y * y).sum()}, {x}, {}, true, true)[0];
+    return autograd::grad({g.sum()}, {x})[0];
+  };
+  Tensor counts = zeros({4, 1}, TensorOptions(kDouble)).index_add_(0, at, ones({3, 1}, TensorOptions(kDouble)));
+  Tensor expected = (6 * x * counts).detach();
+  EXPECT_TRUE(allclose(twice(x.index_select(0, at)), expected));
+  EXPECT_TRUE(allclose(twice(x.index({at})), expected));
+  EXPECT_TRUE(allclose(twice(x.gather(0, at.view({3, 1}).expand({3, 3}))), expected));
+  EXPECT_TRUE(allclose(twice(embedding(x, at)), expected));
+  Tensor mask = x.detach().gt(0.5);
+  EXPECT_TRUE(allclose(twice(x.masked_select(mask)), (6 * x * mask).detach()));
+  EXPECT_TRUE(allclose(twice(x.masked_fill(mask, 2)), (6 * x * mask.logical_not()).detach()));
+  EXPECT_TRUE(allclose(twice(cat({x, x}, 1)), (12 * x).detach()));
+}
+
+TEST(Indexing, AssignmentThroughTemporaries) {
+  Tensor x = zeros({3, 3});
+  x.index({Slice(0, 2), 1}) = tensor({5., 6.});
+  x[2] = 7;
+  EXPECT_TRUE(equal(x, tensor({{0., 5., 0.}, {0., 6., 0.}, {7., 7., 7.}}))) << x;
+}
+
+}  // namespace
+}  // namespace tenon
