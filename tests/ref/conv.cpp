@@ -15,6 +15,9 @@ struct Geometry {
   int64_t groups;
 };
 
+// A list of one number stands for all dimensions.
+int64_t of(Ints list, int64_t d) { return list[list.size() == 1 ? 0 : d]; }
+
 // f(position in input, position in weight, position in output) for each product of out[n, o, y] += in[n, c, x] * w.
 // Transposed, input and output change places, and weight is [in, out / groups, ...].
 template <class F>
@@ -29,7 +32,7 @@ void each_product(Ints input, Ints weight, Ints output, const Geometry& g, F f) 
       Index x = n;
       x[1] = group * per_wide + w[1];
       for (int64_t d = 0; d < spatial; ++d) {
-        x[at(d + 2)] = n[at(d + 2)] * g.stride[d] - g.padding[d] + w[at(d + 2)] * g.dilation[d];
+        x[at(d + 2)] = n[at(d + 2)] * of(g.stride, d) - of(g.padding, d) + w[at(d + 2)] * of(g.dilation, d);
         if (x[at(d + 2)] < 0 || x[at(d + 2)] >= wide[d + 2]) return;
       }
       f(g.transposed ? n : x, w, g.transposed ? x : n);

@@ -48,10 +48,11 @@ Spec widened(const Cell& cell) {
   Spec wide = cell.spec;
   for (SpecArg& a : wide.args) {
     for (auto& t : a.tensors) {
-      if (!t || t->dtype != cell.spec.main) continue;
-      core::Impl rounded = make_tensor(*t, cell.spec.main, cell.dtype, cell.memory, Place{});
+      if (!t) continue;
+      bool main = t->dtype == cell.spec.main;
+      core::Impl rounded = make_tensor(*t, cell.spec.main, main ? cell.dtype : t->dtype, cell.memory, Place{});
       *t = oracle::values_of(*rounded);
-      if (isFloatingType(cell.dtype)) t->dtype = kDouble;
+      if (main && isFloatingType(cell.dtype)) t->dtype = kDouble;
     }
   }
   wide.main = isFloatingType(cell.dtype) ? kDouble : cell.dtype;
@@ -154,7 +155,8 @@ Outcome run_cell(const Cell& cell, Place reference) {
   } catch (const NotImplementedError& e) {
     return {Verdict::NotRun, e.what()};
   } catch (const Error& e) {
-    if (cell.dtype == cell.spec.main && cell.memory == Memory::Contiguous) return {Verdict::Failed, e.what()};
+    bool valid = cell.spec.keep && cell.dtype == cell.spec.main;  // a generated shape may be refused with reason
+    if (valid && cell.memory == Memory::Contiguous) return {Verdict::Failed, e.what()};
     return {Verdict::NotRun, e.what()};  // other values may be outside of the op's domain
   }
   if (inputs.bytes() != before) {
