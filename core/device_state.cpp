@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a thread has current, waiting for a device, and the words in which a device reports failures.
 #include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "tenon/core/device.h"
@@ -15,7 +16,13 @@ struct ThreadDevices {
   tn_stream* stream[kMaxDevices][kMaxOrdinals];
   int8_t index[kMaxDevices];
 };
-thread_local ThreadDevices t_devices;
+// Made at the first set: a large thread-local would use up the static TLS that a late dlopen has left.
+thread_local std::unique_ptr<ThreadDevices> t_devices;
+
+ThreadDevices& devices_for_write() {
+  if (!t_devices) t_devices = std::make_unique<ThreadDevices>();
+  return *t_devices;
+}
 
 bool valid(int slot, int index) { return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals; }
 
@@ -48,20 +55,20 @@ void raise_word(int slot, int index) {
 }  // namespace
 
 tn_stream* current_stream(int slot, int index) noexcept {
-  return slot > 0 && valid(slot, index) ? t_devices.stream[slot][index] : nullptr;
+  return slot > 0 && t_devices && valid(slot, index) ? t_devices->stream[slot][index] : nullptr;
 }
 
 void set_current_stream(int slot, int index, tn_stream* s) noexcept {
-  if (slot > 0 && valid(slot, index)) t_devices.stream[slot][index] = s;
+  if (slot > 0 && valid(slot, index)) devices_for_write().stream[slot][index] = s;
 }
 
-int current_index(int slot) noexcept { return valid(slot, 0) ? t_devices.index[slot] : 0; }
+int current_index(int slot) noexcept { return t_devices && valid(slot, 0) ? t_devices->index[slot] : 0; }
 
 void set_current_index(int slot, int index) {
   int count = device_entry(slot).count;
   TENON_CHECK(index >= 0 && index < count, ValueError, "device index must be 0 to ", count - 1, " for ",
               device_entry(slot).name, ", got ", index);
-  t_devices.index[slot] = static_cast<int8_t>(index);
+  devices_for_write().index[slot] = static_cast<int8_t>(index);
 }
 
 tn_error_word* device_error_word(int slot, int index) {

@@ -70,7 +70,44 @@ int Infer::dim(int64_t d, int ndim) const {
   return static_cast<int>(d < 0 ? d + n : d);
 }
 
+namespace {
+
+// The dtype that all of them have, if they are tensors of one dtype: what nearly every call is.
+ScalarType common_dtype(const Infer& c, std::initializer_list<int> args) {
+  ScalarType t = ScalarType::Undefined;
+  for (int i : args) {
+    if (c.in[i].tag != TN_TAG_TENSOR) return ScalarType::Undefined;
+    ScalarType own = c.tensor(i).dtype;
+    if (t != ScalarType::Undefined && own != t) return ScalarType::Undefined;
+    t = own;
+  }
+  return t;
+}
+
+bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
+  if (a.ndim() != b.ndim()) return false;
+  for (int d = 0; d < a.ndim(); ++d) {
+    if (a.size(d) != b.size(d)) return false;
+  }
+  return true;
+}
+
+// The first of them, if all are tensors of one shape.
+const TensorImpl* common_shape(const Infer& c, std::initializer_list<int> args) {
+  const TensorImpl* first = nullptr;
+  for (int i : args) {
+    if (c.in[i].tag != TN_TAG_TENSOR) continue;
+    const TensorImpl& t = c.tensor(i);
+    if (first && !same_sizes(*first, t)) return nullptr;
+    if (!first) first = &t;
+  }
+  return first;
+}
+
+}  // namespace
+
 ScalarType Infer::promoted(std::initializer_list<int> args) const {
+  if (ScalarType t = common_dtype(*this, args); t != ScalarType::Undefined) return t;
   // Three tiers (dimensioned tensors, 0-dim tensors, numbers); a lower tier counts only with a higher category.
   ScalarType tier[3] = {ScalarType::Undefined, ScalarType::Undefined, ScalarType::Undefined};
   auto join_into = [&](int which, ScalarType t) {
@@ -101,6 +138,7 @@ ScalarType Infer::promoted(std::initializer_list<int> args) const {
 }
 
 void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType dtype) {
+  if (const TensorImpl* t = common_shape(*this, args)) return set_like(k, *t, dtype);
   int64_t sizes[kMaxDims];
   int n = 0;
   for (int i : args) {
@@ -108,12 +146,10 @@ void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType d
   }
   std::fill(sizes, sizes + n, 1);
   const TensorImpl* first = nullptr;
-  bool same = true;
   for (int i : args) {
     if (in[i].tag != TN_TAG_TENSOR) continue;
     const TensorImpl& t = tensor(i);
     if (!first) first = &t;
-    else same = same && t.sizes() == first->sizes();
     for (int d = 0; d < t.ndim(); ++d) {
       int at = n - t.ndim() + d;
       if (t.size(d) == 1 || t.size(d) == sizes[at]) continue;
@@ -124,8 +160,7 @@ void Infer::broadcast_shape(int k, std::initializer_list<int> args, ScalarType d
       sizes[at] = t.size(d);
     }
   }
-  if (same && first) set_like(k, *first, dtype);
-  else set(k, {sizes, static_cast<std::size_t>(n)}, dtype);
+  set(k, {sizes, static_cast<std::size_t>(n)}, dtype);
 }
 
 }  // namespace tenon::core

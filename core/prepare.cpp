@@ -210,6 +210,13 @@ void finish_outputs(CallFrame& f) {
 
 namespace {
 
+bool same_dims(const int64_t* a, const int64_t* b, int n) {
+  for (int d = 0; d < n; ++d) {
+    if (a[d] != b[d]) return false;
+  }
+  return true;
+}
+
 // Strides of 0 where the argument has size 1 and the output has not, and for leading dimensions.
 void expanded_view(CallFrame& f, int i, const TensorImpl& t) {
   const OutMeta& o = f.c.out[0];
@@ -279,7 +286,7 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
     }
     const OutMeta& o = f.c.out[0];
     if (expands && (f.c.broadcasts & bit) &&
-        (t->ndim() != o.ndim || std::memcmp(t->view.sizes, o.sizes, sizeof(int64_t) * static_cast<std::size_t>(o.ndim)) != 0)) {
+        (t->ndim() != o.ndim || !same_dims(t->view.sizes, o.sizes, o.ndim))) {
       expanded_view(f, i, *t);
       if (contiguous) f.replace(i, *f.keep(materialised(f, *f.in[i].u.tensor, *t)));
     } else if (contiguous && !t->contiguous()) {
