@@ -211,7 +211,7 @@ TN_HD T erfinv(T a) {
   const double k = 2 / (3.14159265358979323846 * 0.147) + 0.5 * -w;
   double y = w < 1e-3 ? x * 0.886226925452758 : std::copysign(std::sqrt(std::sqrt(k * k + w / 0.147) - k), x);
   for (int i = 0; i < 4; ++i) {
-    const double e = std::fabs(y) < 1 ? std::erf(y) - x : std::copysign((1 - std::fabs(x)) - std::erfc(std::fabs(y)), x);
+    const double e = std::fabs(y) < 1 ? std::erf(y) - x : ((1 - std::fabs(x)) - std::erfc(std::fabs(y))) * (x < 0 ? -1 : 1);
     const double u = e / (1.1283791670955125739 * std::exp(-y * y));
     y -= u / (1 + y * u);
   }
