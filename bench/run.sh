@@ -23,7 +23,7 @@ if [ -z "$counts" ]; then
   exec "$build/bin/tenon_bench" "${sides[@]}" "${args[@]}"
 fi
 # valgrind has no AVX-512: both libraries are held to AVX2. The overhead of a call does not depend on it.
-export TENON_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+export TENON_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 out=$(mktemp)
 for row in $counts; do
   calls=200

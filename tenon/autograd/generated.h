@@ -60,7 +60,10 @@ void connect_list(Node& n, uint32_t at, List list) {
   for (const auto& t : list) connect(n, at++, t);
 }
 
-inline Tensor adopt(core::TensorImpl* p) { return Tensor(core::Impl::adopt(p)); }
+inline Tensor adopt(core::TensorImpl* p) {
+  if (TENON_UNLIKELY(p && (t_mode & kInferenceMode))) p->flags |= core::kInference;
+  return Tensor(core::Impl::adopt(p));
+}
 inline Tensor copy_of(const Tensor& t) {
   NoGradGuard no_grad;
   return t.clone();

@@ -33,6 +33,7 @@ TEST(Reserved, InferenceMode) {
     EXPECT_TRUE(c10::InferenceMode::is_enabled());
     auto y = w * 2;
     EXPECT_FALSE(y.requires_grad());
+    EXPECT_TRUE(y.is_inference());
   }
   EXPECT_FALSE(torch::InferenceMode::is_enabled());
   EXPECT_TRUE((w * 2).requires_grad());
