@@ -62,12 +62,11 @@ struct CallFrame {
 
 // prepare.cpp: device, outputs, arguments as the kernel wants them.
 void find_device(CallFrame& f);
-void make_outputs(CallFrame& f, bool may_alias_inputs);
+void make_outputs(CallFrame& f);
 void prepare_args(CallFrame& f, uint32_t kernel_flags);
 void reserve_random(CallFrame& f);
 void finish_outputs(CallFrame& f);
 void drop_outputs(CallFrame& f) noexcept;
-bool inplace_allowed(const CallFrame& f, const KernelEntry* e);
 void make_contiguous_outputs(CallFrame& f);
 
 // dispatch.cpp: the trampoline. True if the kernel did it, false if it declined; throws its error.

@@ -136,7 +136,7 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   check_dtype(f);
   KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
   try {
-    make_outputs(f, inplace_allowed(f, e));
+    make_outputs(f);
     if (op.flags & kOpNoKernel) return;
     if (op.flags & kOpRandom) reserve_random(f);
     if (TENON_LIKELY(e != nullptr)) {

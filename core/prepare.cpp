@@ -74,10 +74,6 @@ void find_device(CallFrame& f) {
   }
 }
 
-bool inplace_allowed(const CallFrame& f, const KernelEntry* e) {
-  return f.form != Form::Inplace || (e && (e->inplace & 1u));
-}
-
 namespace {
 
 bool can_cast(ScalarType from, ScalarType to) {
@@ -153,7 +149,7 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
 
 }  // namespace
 
-void make_outputs(CallFrame& f, bool) {
+void make_outputs(CallFrame& f) {
   const KernelEntry* e = nullptr;
   if (TENON_UNLIKELY(f.form != Form::Functional)) e = find_kernel(f.op(), f.slot, 0, f.dtype);
   for (int k = 0; k < f.op().n_results; ++k) {
