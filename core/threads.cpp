@@ -185,6 +185,10 @@ void after_fork_child() {
   p.start_lock.unlock();
 }
 
+// At load, while there is one thread: a fork that raced with a later registration would leave the child a locked lock.
+[[maybe_unused]] const int g_fork_handlers =
+    (static_cast<void>(pool()), pthread_atfork(before_fork, after_fork_parent, after_fork_child));
+
 int default_threads() {
   std::string given = setting("NUM_THREADS");
   int n = given.empty() ? 0 : std::atoi(given.c_str());
@@ -214,8 +218,6 @@ bool start_worker(int index) {
 // With fewer workers than wanted the pool still works: the caller takes every block that nobody else takes.
 TENON_COLD void start_workers(Pool& p, int n) {
   std::lock_guard<std::mutex> hold(p.start_lock);
-  static const int registered = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-  static_cast<void>(registered);
   for (int have = p.workers.load(std::memory_order_relaxed); have < n; ++have) {
     if (!start_worker(have + 1)) return;
     p.workers.store(have + 1, std::memory_order_relaxed);
