@@ -22,8 +22,8 @@ using Loop = std::function<void(long calls)>;
 
 struct Row {
   std::string group, name, note;
-  double per;                   // operations that one call stands for
-  std::function<Loop()> make;   // builds the inputs; called only for rows that run
+  double per;                  // operations that one call stands for
+  std::function<Loop()> make;  // builds the inputs; called only for rows that run
 };
 
 class Suite {

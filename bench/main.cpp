@@ -95,7 +95,8 @@ nlohmann::json measure(const Sides& s, const bench::Row& row, const Options& o) 
   if (!note.empty()) j["failed"] = note;
   const std::vector<double>& base = ratios.empty() ? ours.ns : ratios;
   j["ratio"] = ratios.empty() ? nlohmann::json() : nlohmann::json(quantile(ratios, 0.5));
-  j["spread"] = base.empty() ? nlohmann::json() : nlohmann::json((quantile(base, 0.75) - quantile(base, 0.25)) / quantile(base, 0.5));
+  j["spread"] = base.empty() ? nlohmann::json()
+                             : nlohmann::json((quantile(base, 0.75) - quantile(base, 0.25)) / quantile(base, 0.5));
   return j;
 }
 
@@ -130,7 +131,8 @@ int count(Side* side, const Options& o) {
     loop(o.calls);
     CALLGRIND_STOP_INSTRUMENTATION;
     double each = heap ? static_cast<double>(heap() - before) / static_cast<double>(o.calls) / row.per : -1;
-    std::printf("{\"row\":\"%s\",\"calls\":%ld,\"per\":%g,\"blocks\":%.2f}\n", row.name.c_str(), o.calls, row.per, each);
+    std::printf("{\"row\":\"%s\",\"calls\":%ld,\"per\":%g,\"blocks\":%.2f}\n", row.name.c_str(), o.calls, row.per,
+                each);
     return 0;
   }
   std::fprintf(stderr, "bench: no row '%s'\n", o.count.c_str());
@@ -159,21 +161,28 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (!o.count.empty()) return count(s.ours, o);
-  if (!o.peer.empty() && !(s.peer = open_side(o.peer, why))) std::fprintf(stderr, "bench: without libtorch: %s\n", why.c_str());
-  if (!o.floors.empty() && !(s.floors = open_side(o.floors, why))) std::fprintf(stderr, "bench: without floors: %s\n", why.c_str());
+  if (!o.peer.empty() && !(s.peer = open_side(o.peer, why)))
+    std::fprintf(stderr, "bench: without libtorch: %s\n", why.c_str());
+  if (!o.floors.empty() && !(s.floors = open_side(o.floors, why)))
+    std::fprintf(stderr, "bench: without floors: %s\n", why.c_str());
   for (Side* side : {s.ours, s.peer, s.floors}) {
     if (side && side->set_threads) side->set_threads(o.threads);
   }
   std::ofstream json;
   if (!o.json.empty()) json.open(o.json, std::ios::app);
   std::regex pattern(o.rows);
-  std::printf("%-24s %2s %14s %14s %14s %8s %7s\n", "row", "t", "ours ns", "libtorch ns", "floor ns", "ratio", "spread");
+  std::printf("%-24s %2s %14s %14s %14s %8s %7s\n", "row", "t", "ours ns", "libtorch ns", "floor ns", "ratio",
+              "spread");
   for (const bench::Row& row : s.ours->suite.rows) {
     if (!std::regex_match(row.name, pattern)) continue;
     nlohmann::json j = settled(s, row, o);
-    std::printf("%-24s %2d %14s %14s %14s %8s %7s %s\n", row.name.c_str(), o.threads, cell(j["ours_ns"], "%.1f").c_str(),
-                cell(j["peer_ns"], "%.1f").c_str(), cell(j["floor_ns"], "%.1f").c_str(), cell(j["ratio"], "%.3f").c_str(),
-                cell(j["spread"], "%.2f").c_str(), j.contains("failed") ? j["failed"].get<std::string>().c_str() : j.contains("noisy") ? "noisy" : "");
+    std::printf("%-24s %2d %14s %14s %14s %8s %7s %s\n", row.name.c_str(), o.threads,
+                cell(j["ours_ns"], "%.1f").c_str(), cell(j["peer_ns"], "%.1f").c_str(),
+                cell(j["floor_ns"], "%.1f").c_str(), cell(j["ratio"], "%.3f").c_str(),
+                cell(j["spread"], "%.2f").c_str(),
+                j.contains("failed")  ? j["failed"].get<std::string>().c_str()
+                : j.contains("noisy") ? "noisy"
+                                      : "");
     std::fflush(stdout);
     if (json) json << j.dump() << std::endl;
   }

@@ -3,8 +3,8 @@
 // One add, then exit: what a process pays to have the library. With an argument it prints the resident set.
 #include <torch/torch.h>
 
-#include <cstdio>
 #include <unistd.h>
+#include <cstdio>
 
 int main(int argc, char**) {
   auto c = torch::ones({1}) + torch::ones({1});
@@ -14,6 +14,7 @@ int main(int argc, char**) {
       if (std::fscanf(f, "%ld %ld", &pages, &resident) != 2) resident = 0;
       std::fclose(f);
     }
-    std::printf("{\"row\":\"startup_rss\",\"bytes\":%ld,\"sum\":%g}\n", resident * sysconf(_SC_PAGESIZE), c.item<double>());
+    std::printf("{\"row\":\"startup_rss\",\"bytes\":%ld,\"sum\":%g}\n", resident * sysconf(_SC_PAGESIZE),
+                c.item<double>());
   }
 }

@@ -37,8 +37,7 @@ struct SmallSizes {
   int64_t of[kSmallClasses];
   constexpr SmallSizes() : of{} {
     of[0] = kSmallest;
-    for (int c = 1; c < kSmallClasses; ++c)
-      of[c] = int64_t{(c - 1) % 4 + 5} << ((c - 1) / 4 + 4);
+    for (int c = 1; c < kSmallClasses; ++c) of[c] = int64_t{(c - 1) % 4 + 5} << ((c - 1) / 4 + 4);
   }
 };
 constexpr SmallSizes kSmallSizes;
@@ -305,8 +304,7 @@ MemoryStats memory_stats(int slot, int index) {
   std::lock_guard<std::mutex> hold(all.lock);
   Books sum;
   sum.join(all.shared);
-  for (SmallCache* c = all.first; c != nullptr; c = c->next)
-    sum.join(c->books);
+  for (SmallCache* c = all.first; c != nullptr; c = c->next) sum.join(c->books);
   s.allocated += static_cast<uint64_t>(sum.reserved.get() - sum.kept.get());
   s.allocated_peak += static_cast<uint64_t>(sum.peak.get());
   s.reserved += static_cast<uint64_t>(sum.reserved.get());

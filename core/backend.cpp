@@ -47,9 +47,7 @@ uint64_t parse_inplace(std::string_view text) {
   return bits;
 }
 
-DtypeMask masked(DtypeMask a, DtypeMask b) {
-  return DtypeMask{{a.bits[0] & b.bits[0], a.bits[1] & b.bits[1]}};
-}
+DtypeMask masked(DtypeMask a, DtypeMask b) { return DtypeMask{{a.bits[0] & b.bits[0], a.bits[1] & b.bits[1]}}; }
 
 std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, const tn_kernel& k, RegisterReport& report) {
   std::string name(view(k.op));
@@ -180,9 +178,9 @@ tn_status host_get_setting(tn_str name, tn_str* value) {
   return TN_OK;
 }
 
-const tn_host g_host = {sizeof(tn_host), TN_ABI_MAJOR, TN_ABI_MINOR, host_set_error, host_log, host_alloc_out,
-                        parallel_for, host_num_threads, host_get_ext, host_call_op, host_release, host_get_device_api,
-                        host_alloc_component, host_register_op, host_get_setting};
+const tn_host g_host = {sizeof(tn_host), TN_ABI_MAJOR,        TN_ABI_MINOR,         host_set_error,   host_log,
+                        host_alloc_out,  parallel_for,        host_num_threads,     host_get_ext,     host_call_op,
+                        host_release,    host_get_device_api, host_alloc_component, host_register_op, host_get_setting};
 
 }  // namespace
 

@@ -43,7 +43,8 @@ struct CallFrame {
 
   std::string error;  // text of set_error
 
-  CallFrame(const Op& op, const tn_value* arguments, TensorImpl** o, Form f) : c(op, arguments, f), in(arguments), outs(o), form(f) {}
+  CallFrame(const Op& op, const tn_value* arguments, TensorImpl** o, Form f)
+      : c(op, arguments, f), in(arguments), outs(o), form(f) {}
 
   const Op& op() const { return c.op; }
   ~CallFrame() {

@@ -131,8 +131,7 @@ void give(tn_value& to, OwnedValue& from) {
 void run_row(const Op& op, BoxedFn f, const tn_value* in, tn_value* out) {
   auto results = std::make_unique<OwnedValue[]>(op.n_results);
   f(in, results.get());
-  for (int i = 0; i < op.n_results; ++i)
-    give(out[i], results[i]);
+  for (int i = 0; i < op.n_results; ++i) give(out[i], results[i]);
 }
 
 void run_kernel(const Target& t, const tn_value* in, tn_value* out) {

@@ -53,8 +53,10 @@ void withdraw(const tn_plugin* plugin) {
       for (Cell& c : layout) {
         std::atomic<KernelEntry*>* at = &c;
         while (KernelEntry* e = at->load(std::memory_order_acquire)) {
-          if (e->plugin == plugin) at->store(e->next.load(std::memory_order_acquire), std::memory_order_release);
-          else at = &e->next;
+          if (e->plugin == plugin)
+            at->store(e->next.load(std::memory_order_acquire), std::memory_order_release);
+          else
+            at = &e->next;
         }
       }
     }

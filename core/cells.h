@@ -17,8 +17,8 @@ struct KernelEntry {
   const tn_kernel* kernel;
   const tn_plugin* plugin;
   tn_kernel_fn run;
-  DtypeMask dtypes;       // of the kernel, within those of the row
-  uint64_t inplace;       // bit 8 * argument + output: those may be the same memory (arguments 0 to 7)
+  DtypeMask dtypes;  // of the kernel, within those of the row
+  uint64_t inplace;  // bit 8 * argument + output: those may be the same memory (arguments 0 to 7)
   uint32_t flags;
   std::atomic<KernelEntry*> next{nullptr};
   std::atomic<uint64_t> calls{0};

@@ -31,8 +31,8 @@ void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t 
   const DeviceEntry& d = device_entry(dst.slot != 0 ? dst.slot : src.slot);
   int index = dst.slot != 0 ? dst.index : src.index;
   tn_stream* stream = d.slot == 0 ? nullptr : current_stream(d.slot, index);
-  check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data, src_offset,
-                    bytes, stream),
+  check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data,
+                    src_offset, bytes, stream),
         "copy", d);
   if (wait && d.slot != 0) check(d.api->sync(d.api->context, index, stream), "copy", d);
 }
@@ -46,8 +46,8 @@ int64_t span(const TensorImpl& t) {
 
 // Whether the kernel takes the tensors as they are: preparing them for it would take a copy again.
 bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
-  bool strides = (e.flags & TN_KERNEL_ANY_STRIDES) ||
-                 (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
+  bool strides =
+      (e.flags & TN_KERNEL_ANY_STRIDES) || (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
   return strides && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
 }
 
@@ -86,14 +86,16 @@ Impl to_host(TensorImpl& t) {
 void from_host(TensorImpl& dst, TensorImpl& host) {
   if (dst.slot == 0) return copy(dst, host);
   if (plain(dst, host)) {
-    copy_bytes(dst, dst.view.byte_offset, host, host.view.byte_offset, static_cast<uint64_t>(dst.numel) * dst.itemsize(), true);
+    copy_bytes(dst, dst.view.byte_offset, host, host.view.byte_offset,
+               static_cast<uint64_t>(dst.numel) * dst.itemsize(), true);
     wrote(dst);
     return;
   }
   // Read, change, write: elements between those of a strided destination must survive.
   Impl there = to_host(dst);
   copy(*there, host);
-  copy_bytes(dst, dst.view.byte_offset, *there, there->view.byte_offset, static_cast<uint64_t>(span(dst)) * dst.itemsize(), true);
+  copy_bytes(dst, dst.view.byte_offset, *there, there->view.byte_offset,
+             static_cast<uint64_t>(span(dst)) * dst.itemsize(), true);
   wrote(dst);
 }
 
@@ -144,7 +146,8 @@ Scalar item(TensorImpl& t) {
   }
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
-    default: break;
+    default:
+      break;
   }
   throw NotImplementedError(join("item: not implemented for dtype ", dtype_name(t.dtype)));
 }

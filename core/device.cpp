@@ -141,8 +141,7 @@ void attach_device(int slot, const tn_device_api* api) {
 void detach_device(int slot) noexcept {
   DeviceRegistry& r = device_registry();
   if (slot <= 0 || slot >= device_slots()) return;
-  for (int i = 0; i < r.entries[slot].count; ++i)
-    cache_trim(slot, i);
+  for (int i = 0; i < r.entries[slot].count; ++i) cache_trim(slot, i);
   std::lock_guard<std::mutex> hold(r.lock);
   r.entries[slot].count = 0;
   __atomic_store_n(&r.entries[slot].api, nullptr, __ATOMIC_RELEASE);

@@ -319,13 +319,10 @@ void DevicePool::trim_locked() noexcept {
   for (Span* first = segments_; first != nullptr; first = following) {
     following = first->segment_next;
     bool unused = true;
-    for (Span* s = first; s != nullptr && unused; s = s->next)
-      unused = s->free;
+    for (Span* s = first; s != nullptr && unused; s = s->next) unused = s->free;
     if (!unused) continue;
-    for (Span* s = first; s != nullptr; s = s->next)
-      lists(s->stream, s->small)->remove(s);
-    while (first->next != nullptr)
-      absorb_next(first);
+    for (Span* s = first; s != nullptr; s = s->next) lists(s->stream, s->small)->remove(s);
+    while (first->next != nullptr) absorb_next(first);
     (first->segment_prev != nullptr ? first->segment_prev->segment_next : segments_) = first->segment_next;
     if (first->segment_next != nullptr) first->segment_next->segment_prev = first->segment_prev;
     stats_.reserved -= first->bytes;

@@ -28,11 +28,13 @@ int64_t now_ns() {
 }
 
 [[noreturn]] TENON_COLD void kernel_failed(CallFrame& f, const KernelEntry& e, tn_status status) {
-  std::string_view plugin(e.plugin->name.ptr, e.plugin->name.len), version(e.plugin->version.ptr, e.plugin->version.len);
+  std::string_view plugin(e.plugin->name.ptr, e.plugin->name.len),
+      version(e.plugin->version.ptr, e.plugin->version.len);
   std::string what = f.error.empty() ? join("status ", status) : f.error;
   std::string shapes;
   for (uint32_t i = 0; i < f.op().n_args; ++i) {
-    if (f.c.in[i].tag == TN_TAG_TENSOR) shapes += (shapes.empty() ? "" : ", ") + text(f.c.tensor(static_cast<int>(i)).sizes());
+    if (f.c.in[i].tag == TN_TAG_TENSOR)
+      shapes += (shapes.empty() ? "" : ", ") + text(f.c.tensor(static_cast<int>(i)).sizes());
   }
   throw_error(status, join(f.op().name, ": ", what, " (", shapes, "; plugin ", plugin, " ", version, ")"));
 }
@@ -95,8 +97,10 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
     call.workspace_bytes = bytes;
   }
   tn_status status;
-  if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed))) status = run_watched(f, e, call);
-  else status = e.run(&call);
+  if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed)))
+    status = run_watched(f, e, call);
+  else
+    status = e.run(&call);
   if (TENON_LIKELY(status == TN_OK)) return true;
   if (status == TN_DECLINED) return false;
   kernel_failed(f, e, status);
@@ -107,8 +111,8 @@ namespace {
 // The slow half of step 4: no kernel for this dtype, or it declined.
 TENON_COLD void without_kernel(CallFrame& f, bool declined) {
   if (!op_takes(f.op(), f.c.checked)) {
-    throw NotImplementedError(join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked),
-                                   "; it takes ", f.op().dtypes));
+    throw NotImplementedError(
+        join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
   }
   climb(f, declined ? "the kernel declined these arguments" : nullptr);
 }
@@ -142,8 +146,10 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
     if (TENON_LIKELY(e != nullptr)) {
       if (TENON_UNLIKELY(!(e->flags & TN_KERNEL_ANY_STRIDES))) make_contiguous_outputs(f);
       prepare_args(f, e->flags);
-      if (TENON_UNLIKELY(!run_kernel(f, *e))) without_kernel(f, true);
-      else if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed))) shadow_check(f);
+      if (TENON_UNLIKELY(!run_kernel(f, *e)))
+        without_kernel(f, true);
+      else if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed)))
+        shadow_check(f);
     } else {
       without_kernel(f, false);
     }

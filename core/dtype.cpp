@@ -79,10 +79,8 @@ int find(std::string_view name) {
 }
 
 std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ')
-    s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ')
-    s.remove_suffix(1);
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
   return s;
 }
 
@@ -93,8 +91,7 @@ void add_class(DtypeMask& m, DtypeClass c, bool foreign) {
   }
   if (!foreign) return;
   Range range = foreign_range(c);
-  for (int i = range.begin; i < range.end; ++i)
-    m.add(static_cast<ScalarType>(i));
+  for (int i = range.begin; i < range.end; ++i) m.add(static_cast<ScalarType>(i));
 }
 
 void add_word(DtypeMask& m, std::string_view word, bool foreign) {
@@ -170,8 +167,7 @@ ScalarType register_dtype(DtypeInfo info) {
   }
   Range range = foreign_range(info.cls);
   int id = range.begin;
-  while (id < range.end && r.known[id].load(std::memory_order_relaxed))
-    ++id;
+  while (id < range.end && r.known[id].load(std::memory_order_relaxed)) ++id;
   TENON_CHECK(id < range.end, ValueError, "dtype '", info.name, "': no id is left for its class");
   info.abi = {static_cast<uint8_t>(id), static_cast<uint8_t>(8 * info.size), 1};
   g_item_size[id] = static_cast<uint8_t>(info.size);

@@ -85,8 +85,7 @@ tn_status host_fill(void*, int32_t, void* dst, uint64_t offset, const void* patt
     std::memset(at, *static_cast<const unsigned char*>(pattern), count);
     return TN_OK;
   }
-  for (uint64_t i = 0; i < count; ++i)
-    std::memcpy(at + i * pattern_bytes, pattern, pattern_bytes);
+  for (uint64_t i = 0; i < count; ++i) std::memcpy(at + i * pattern_bytes, pattern, pattern_bytes);
   return TN_OK;
 }
 

@@ -117,8 +117,10 @@ ScalarType Infer::promoted(std::initializer_list<int> args) const {
     if (none(i)) continue;
     if (in[i].tag == TN_TAG_TENSOR) {
       const TensorImpl& t = tensor(i);
-      if (t.flags & kWrappedNumber) join_into(2, t.dtype);
-      else join_into(t.ndim() == 0 ? 1 : 0, t.dtype);
+      if (t.flags & kWrappedNumber)
+        join_into(2, t.dtype);
+      else
+        join_into(t.ndim() == 0 ? 1 : 0, t.dtype);
     } else if (in[i].tag == TN_TAG_TENSOR_LIST) {
       for (int k = 0; k < list_size(i); ++k) {
         if (const TensorImpl* t = list_tensor(i, k)) join_into(t->ndim() == 0 ? 1 : 0, t->dtype);

@@ -186,7 +186,8 @@ std::string fallback_summary() {
     calls += c.calls;
     bytes += c.bytes;
   }
-  return calls ? join(calls, " calls of ", ops, " ops fell back (", bytes, " bytes staged); `fallback_counts` has them") : "";
+  return calls ? join(calls, " calls of ", ops, " ops fell back (", bytes, " bytes staged); `fallback_counts` has them")
+               : "";
 }
 
 void reset_fallback_counts() {
@@ -208,13 +209,17 @@ std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
                            std::string_view(e->plugin->version.ptr, e->plugin->version.len));
     bool takes = e->dtypes.has(dtype);
     native |= takes;
-    out.push_back({"native", takes, takes ? join("plugin ", who) : join("plugin ", who, " has no kernel for this dtype")});
+    out.push_back(
+        {"native", takes, takes ? join("plugin ", who) : join("plugin ", who, " has no kernel for this dtype")});
   }
   if (out.empty()) out.push_back({"native", false, "no plugin has a kernel for this device"});
   bool decomposes = op.decomposition.load() != nullptr;
   out.push_back({"decomposition", decomposes, decomposes ? "a function of tenon/ops" : "none is registered"});
   bool host = slot != 0 && find_kernel(op, 0, 0, dtype);
-  out.push_back({"staged", host, slot == 0 ? "this is the host" : host ? "through a kernel of the host" : "the host has no kernel"});
+  out.push_back({"staged", host,
+                 slot == 0 ? "this is the host"
+                 : host    ? "through a kernel of the host"
+                           : "the host has no kernel"});
   return out;
 }
 

@@ -35,8 +35,7 @@ void open_lists() {
   static thread_local Guard guard;
   static_cast<void>(&guard);
   t_pool.state = 1;
-  for (uint32_t& room : t_pool.room)
-    room = kRoom;
+  for (uint32_t& room : t_pool.room) room = kRoom;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ template <class F>
 void each_tensor(const CallFrame& f, F&& visit) {
   for (int i = 0; i < f.op().n_args; ++i) {
     const tn_value& v = f.in[i];
-    if (v.tag == TN_TAG_TENSOR) visit(i, *TensorImpl::from_view(v.u.tensor));
+    if (v.tag == TN_TAG_TENSOR)
+      visit(i, *TensorImpl::from_view(v.u.tensor));
     else if (TENON_UNLIKELY(v.tag == TN_TAG_TENSOR_LIST)) {
       for (uint32_t k = 0; k < v.len; ++k) {
         if (v.u.tensors[k]) visit(i, *TensorImpl::from_view(v.u.tensors[k]));
@@ -24,8 +25,9 @@ void each_tensor(const CallFrame& f, F&& visit) {
 }
 
 [[noreturn]] TENON_COLD void wrong_device(const CallFrame& f, int arg, const TensorImpl& t) {
-  throw TypeError(join(f.op().name, ": expected all tensors on ", Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str(),
-                       " but found ", t.device().str(), " for argument ", arg, " '", f.op().args[arg].name, "'"));
+  throw TypeError(join(f.op().name, ": expected all tensors on ",
+                       Device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index)).str(), " but found ",
+                       t.device().str(), " for argument ", arg, " '", f.op().args[arg].name, "'"));
 }
 
 // A 0-dim host tensor beside device tensors becomes one on the device.
@@ -45,23 +47,27 @@ void find_device(CallFrame& f) {
   int seen = -1, seen_index = 0;
   each_tensor(f, [&](int, const TensorImpl& t) {
     if (first == ScalarType::Undefined) first = t.dtype;
-    if (seen < 0) { seen = t.slot; seen_index = t.index; }
-    else if (t.slot != seen || t.index != seen_index) mixed = true;
+    if (seen < 0) {
+      seen = t.slot;
+      seen_index = t.index;
+    } else if (t.slot != seen || t.index != seen_index)
+      mixed = true;
   });
   if (slot < 0) {
     slot = seen < 0 ? 0 : seen;
     index = seen < 0 ? 0 : seen_index;
     if (TENON_UNLIKELY(mixed)) {
       each_tensor(f, [&](int, const TensorImpl& t) {
-        if (t.slot != 0 && (slot == 0 || t.ndim() > 0)) { slot = t.slot; index = t.index; }
+        if (t.slot != 0 && (slot == 0 || t.ndim() > 0)) {
+          slot = t.slot;
+          index = t.index;
+        }
       });
     }
   }
   f.slot = slot;
   f.index = index;
-  f.dtype = c.compute != ScalarType::Undefined ? c.compute
-            : first != ScalarType::Undefined   ? first
-                                               : c.out[0].dtype;
+  f.dtype = c.compute != ScalarType::Undefined ? c.compute : first != ScalarType::Undefined ? first : c.out[0].dtype;
   if (TENON_UNLIKELY(mixed) && !(f.op().flags & kOpCrossDevice)) {
     for (int i = 0; i < f.op().n_args; ++i) {
       const tn_value v = f.in[i];
@@ -95,7 +101,8 @@ void extent(const TensorImpl& t, uint64_t& begin, uint64_t& end) {
 }
 
 bool same_elements(const TensorImpl& a, const TensorImpl& b) {
-  return a.view.byte_offset == b.view.byte_offset && a.dtype == b.dtype && a.sizes() == b.sizes() && a.strides() == b.strides();
+  return a.view.byte_offset == b.view.byte_offset && a.dtype == b.dtype && a.sizes() == b.sizes() &&
+         a.strides() == b.strides();
 }
 
 // Whether writing `out` could disturb an argument that the kernel still reads.
@@ -129,10 +136,12 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
   }
   if (t.sizes() != meta_sizes(o)) {
     if (f.form == Form::Inplace) {
-      throw ValueError(join(name, "_: the result of shape ", text(meta_sizes(o)), " does not fit self of shape ", text(t.sizes())));
+      throw ValueError(
+          join(name, "_: the result of shape ", text(meta_sizes(o)), " does not fit self of shape ", text(t.sizes())));
     }
     if (t.numel != 0) {
-      warn_once("out-resized", "user", join(name, ": out= of shape ", text(t.sizes()), " is resized to ", text(meta_sizes(o))));
+      warn_once("out-resized", "user",
+                join(name, ": out= of shape ", text(t.sizes()), " is resized to ", text(meta_sizes(o))));
     }
     resize(t, o.ndim, o.sizes);
   }
@@ -281,8 +290,7 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
       f.replace(i, *t);
     }
     const OutMeta& o = f.c.out[0];
-    if (expands && (f.c.broadcasts & bit) &&
-        (t->ndim() != o.ndim || !same_dims(t->view.sizes, o.sizes, o.ndim))) {
+    if (expands && (f.c.broadcasts & bit) && (t->ndim() != o.ndim || !same_dims(t->view.sizes, o.sizes, o.ndim))) {
       expanded_view(f, i, *t);
       if (contiguous) f.replace(i, *f.keep(materialised(f, *f.in[i].u.tensor, *t)));
     } else if (contiguous && !t->contiguous()) {
@@ -298,7 +306,8 @@ void reserve_random(CallFrame& f) {
     Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
     GeneratorImpl& g = v.tag == TN_TAG_NONE ? default_generator(device) : *static_cast<GeneratorImpl*>(v.u.ptr);
     if (g.device().type() != device.type()) {
-      throw TypeError(join(f.op().name, ": expected a generator of ", device.str(), " but found one of ", g.device().str()));
+      throw TypeError(
+          join(f.op().name, ": expected a generator of ", device.str(), " but found one of ", g.device().str()));
     }
     uint64_t n = f.c.random_count;
     if (n == 0) {

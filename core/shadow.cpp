@@ -79,8 +79,8 @@ void shadow_check(CallFrame& f) {
 
 void set_shadow(uint32_t every_nth, std::string_view reference_device) {
   int slot = every_nth ? device_slot_from_name(reference_device) : -1;
-  TENON_CHECK(every_nth == 0 || (slot >= 0 && ensure_device(slot)), ValueError, "set_shadow: device '", reference_device,
-              "' is not available");
+  TENON_CHECK(every_nth == 0 || (slot >= 0 && ensure_device(slot)), ValueError, "set_shadow: device '",
+              reference_device, "' is not available");
   g_reference.store(slot);
   g_shadow_every.store(every_nth);
   watch_kernels();

@@ -70,8 +70,7 @@ int64_t* heap_for(int ndim) {
 
 int64_t product(int ndim, const int64_t* sizes) {
   uint64_t n = 1;
-  for (int i = 0; i < ndim; ++i)
-    n *= static_cast<uint64_t>(sizes[i]);
+  for (int i = 0; i < ndim; ++i) n *= static_cast<uint64_t>(sizes[i]);
   return static_cast<int64_t>(n);
 }
 
@@ -147,14 +146,12 @@ TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_of
   t->view.dtype = abi_dtype(dtype);
   attach(*t, std::move(storage), byte_offset);
   Dims d = place(*t, ndim, heap);
-  for (int i = 0; i < ndim; ++i)
-    d.sizes[i] = sizes[i];
+  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
   if (strides == nullptr) {
     t->numel = row_major_strides(ndim, sizes, d.strides);
     t->view.flags = storage_flags(*t) | TN_TENSOR_CONTIGUOUS;
   } else {
-    for (int i = 0; i < ndim; ++i)
-      d.strides[i] = strides[i];
+    for (int i = 0; i < ndim; ++i) d.strides[i] = strides[i];
     t->numel = product(ndim, sizes);
     t->refresh_flags();
   }
@@ -195,8 +192,7 @@ void TensorImpl::destroy(TensorImpl* t) noexcept {
   delete t->autograd;
   release_dims(*t);
   if (Components* parts = t->components) {
-    for (int i = 0; i < parts->n; ++i)
-      Ref<TensorImpl>::adopt(parts->impl[i]).reset();
+    for (int i = 0; i < parts->n; ++i) Ref<TensorImpl>::adopt(parts->impl[i]).reset();
     pool_free(parts, sizeof(Components));
   }
   TensorImplAccess::release(t);
@@ -206,8 +202,7 @@ Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
   Ref<TensorImpl> t;
   if (components != nullptr) {
     Ref<TensorImpl> parts[kMaxComponents];
-    for (int i = 0; i < components->n; ++i)
-      parts[i] = Ref<TensorImpl>::share(components->impl[i]);
+    for (int i = 0; i < components->n; ++i) parts[i] = Ref<TensorImpl>::share(components->impl[i]);
     t = make_composite(layout_slot, dtype, ndim(), view.sizes, components->n, parts);
     if (!own_version) t->counter = counter;
     return t;

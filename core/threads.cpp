@@ -155,8 +155,7 @@ void* worker_main(void* arg) {
   t_inside = true;
   for (;;) {
     uint32_t seen = p.epoch.load(std::memory_order_seq_cst);
-    for (Slot& s : p.slot)
-      visit(s, index);
+    for (Slot& s : p.slot) visit(s, index);
     wait_change(p.epoch, seen, [&] {
       p.sleepers.fetch_add(1, std::memory_order_seq_cst);
       futex_wait(p.epoch, seen);

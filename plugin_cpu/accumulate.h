@@ -27,15 +27,21 @@ void accumulate_in(const sdk::Tensor& out, F&& f) {
 // Integers wrap; for bool, adding is "or" and multiplying is "and".
 template <class A>
 void add_to(A& t, A v) {
-  if constexpr (std::is_same_v<A, bool>) t = t || v;
-  else if constexpr (std::is_integral_v<A>) t = static_cast<A>(static_cast<uint64_t>(t) + static_cast<uint64_t>(v));
-  else t += v;
+  if constexpr (std::is_same_v<A, bool>)
+    t = t || v;
+  else if constexpr (std::is_integral_v<A>)
+    t = static_cast<A>(static_cast<uint64_t>(t) + static_cast<uint64_t>(v));
+  else
+    t += v;
 }
 template <class A>
 void multiply_to(A& t, A v) {
-  if constexpr (std::is_same_v<A, bool>) t = t && v;
-  else if constexpr (std::is_integral_v<A>) t = static_cast<A>(static_cast<uint64_t>(t) * static_cast<uint64_t>(v));
-  else t *= v;
+  if constexpr (std::is_same_v<A, bool>)
+    t = t && v;
+  else if constexpr (std::is_integral_v<A>)
+    t = static_cast<A>(static_cast<uint64_t>(t) * static_cast<uint64_t>(v));
+  else
+    t *= v;
 }
 
 enum class Join { Sum, Prod, Mean, Max, Min };
@@ -51,8 +57,12 @@ template <class A>
 void join_to(A& t, A v, Join r) {
   switch (r) {
     case Join::Sum:
-    case Join::Mean: add_to<A>(t, v); return;
-    case Join::Prod: multiply_to<A>(t, v); return;
+    case Join::Mean:
+      add_to<A>(t, v);
+      return;
+    case Join::Prod:
+      multiply_to<A>(t, v);
+      return;
     case Join::Max:
       if (v > t || v != v) t = v;
       return;
@@ -65,8 +75,10 @@ void join_to(A& t, A v, Join r) {
 // Integers round towards minus infinity.
 template <class A>
 A mean_of(A sum, int64_t count) {
-  if constexpr (std::is_floating_point_v<A>) return static_cast<A>(sum / static_cast<A>(count));
-  else return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
+  if constexpr (std::is_floating_point_v<A>)
+    return static_cast<A>(sum / static_cast<A>(count));
+  else
+    return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
 }
 
 // target /= counts + own, where something was joined.

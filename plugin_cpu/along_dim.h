@@ -22,8 +22,16 @@ class Scratch {
       n *= sizes_[d];
     }
     bytes_.reset(new char[static_cast<std::size_t>(n * sdk::item_size(dtype)) + 1]);
-    view_ = {bytes_.get(), {TN_CPU, 0}, static_cast<int32_t>(sizes_.size()), dtype, sizes_.data(), strides_.data(), 0,
-             TN_STRIDED, TN_TENSOR_CONTIGUOUS, nullptr};
+    view_ = {bytes_.get(),
+             {TN_CPU, 0},
+             static_cast<int32_t>(sizes_.size()),
+             dtype,
+             sizes_.data(),
+             strides_.data(),
+             0,
+             TN_STRIDED,
+             TN_TENSOR_CONTIGUOUS,
+             nullptr};
   }
   Scratch(const Scratch&) = delete;
   sdk::Tensor tensor() const { return sdk::Tensor(&view_); }
@@ -103,7 +111,8 @@ struct Part {
   }
   Part(const Part&) = delete;
   void shift(int d, int64_t elements) {
-    view.byte_offset = static_cast<uint64_t>(static_cast<int64_t>(view.byte_offset) + elements * strides[d] * sdk::item_size(view.dtype));
+    view.byte_offset = static_cast<uint64_t>(static_cast<int64_t>(view.byte_offset) +
+                                             elements * strides[d] * sdk::item_size(view.dtype));
   }
   sdk::Tensor tensor() const { return sdk::Tensor(&view); }
 };

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugin_cpu/buffer.h"
 #include "plugin_cpu/conv.h"
 #include "plugin_cpu/onednn.h"
-#include "plugin_cpu/buffer.h"
 
 namespace tenon::cpu {
 namespace {
@@ -23,8 +23,8 @@ enum Direction : int64_t { kForward, kData, kWeights };
 
 struct Primitive {
   dnnl::primitive run;
-  Desc x, w, y, bias, scratch;     // as the primitive wants them
-  Desc user_x, user_w, user_y;     // as the tensors are
+  Desc x, w, y, bias, scratch;  // as the primitive wants them
+  Desc user_x, user_w, user_y;  // as the tensors are
 };
 
 struct Shape {
@@ -39,8 +39,10 @@ Shape shape_of(const Conv& c, int64_t images) {
   s.nd = 3 - first;
   s.x = {images, c.channels};
   s.y = {images, c.filters};
-  if (c.groups > 1) s.w = {c.groups, c.filters / c.groups, c.channels / c.groups};
-  else s.w = {c.filters, c.channels};
+  if (c.groups > 1)
+    s.w = {c.groups, c.filters / c.groups, c.channels / c.groups};
+  else
+    s.w = {c.filters, c.channels};
   for (int i = first; i < 3; ++i) {
     s.x.push_back(c.in[i]);
     s.y.push_back(c.out[i]);
@@ -55,10 +57,14 @@ Shape shape_of(const Conv& c, int64_t images) {
 
 Tag plain(std::size_t dims) {
   switch (dims) {
-    case 1: return Tag::a;
-    case 4: return Tag::abcd;
-    case 5: return Tag::abcde;
-    default: return Tag::abcdef;
+    case 1:
+      return Tag::a;
+    case 4:
+      return Tag::abcd;
+    case 5:
+      return Tag::abcde;
+    default:
+      return Tag::abcdef;
   }
 }
 
@@ -75,20 +81,19 @@ dnnl::primitive_attr attributes() {
 dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc& bias) {
   constexpr auto kind = dnnl::prop_kind::forward_training;
   if (bias.is_zero()) {
-    return {dn::engine(), kind, kAuto, any(s.x), any(s.w), any(s.y), s.stride, s.dilation, s.pad_left, s.pad_right,
-            attributes()};
+    return {dn::engine(), kind,       kAuto,      any(s.x),    any(s.w),    any(s.y),
+            s.stride,     s.dilation, s.pad_left, s.pad_right, attributes()};
   }
-  return {dn::engine(), kind, kAuto, any(s.x), any(s.w), bias, any(s.y), s.stride, s.dilation, s.pad_left,
-          s.pad_right, attributes()};
+  return {dn::engine(), kind,     kAuto,      any(s.x),   any(s.w),    bias,
+          any(s.y),     s.stride, s.dilation, s.pad_left, s.pad_right, attributes()};
 }
 auto data_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
   return dnnl::convolution_backward_data::primitive_desc(dn::engine(), kAuto, any(s.x), any(s.w), any(s.y), s.stride,
                                                          s.dilation, s.pad_left, s.pad_right, hint, attributes());
 }
 auto weights_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_weights::primitive_desc(dn::engine(), kAuto, any(s.x), any(s.w), any(s.y),
-                                                            s.stride, s.dilation, s.pad_left, s.pad_right, hint,
-                                                            attributes());
+  return dnnl::convolution_backward_weights::primitive_desc(dn::engine(), kAuto, any(s.x), any(s.w), any(s.y), s.stride,
+                                                            s.dilation, s.pad_left, s.pad_right, hint, attributes());
 }
 #else
 auto forward_pd(const Shape& s, const Desc& bias) {

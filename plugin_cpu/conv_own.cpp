@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "plugin_cpu/buffer.h"
 #include "plugin_cpu/conv.h"
 #include "plugin_cpu/gemm.h"
 #include "plugin_cpu/unfold.h"
-#include "plugin_cpu/buffer.h"
 
 namespace tenon::cpu {
 namespace {
@@ -25,14 +25,20 @@ bool pointwise(const Conv& c) {
 struct Group {
   int64_t channels, filters, columns, plane;
   explicit Group(const Conv& c)
-      : channels(c.channels / c.groups), filters(c.filters / c.groups), columns(channels * c.taps()),
+      : channels(c.channels / c.groups),
+        filters(c.filters / c.groups),
+        columns(channels * c.taps()),
         plane(c.out_plane()) {}
 };
 
 template <class T>
-Mat<const void> rows(const T* p, int64_t stride) { return {p, stride, 1}; }
+Mat<const void> rows(const T* p, int64_t stride) {
+  return {p, stride, 1};
+}
 template <class T>
-Mat<const void> flipped(const T* p, int64_t stride) { return {p, 1, stride}; }
+Mat<const void> flipped(const T* p, int64_t stride) {
+  return {p, 1, stride};
+}
 
 // Large images are cut inside of the product, small ones go to the threads one by one.
 template <class F>
@@ -102,8 +108,10 @@ void backward_weights(sdk::DType t, const Conv& c, const T* x, const T* dy, T* d
       }
     }
   };
-  if (c.groups < 4) run(0, c.groups);
-  else sdk::parallel_for(c.groups, 1, run);
+  if (c.groups < 4)
+    run(0, c.groups);
+  else
+    sdk::parallel_for(c.groups, 1, run);
 }
 
 template <class F>

@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/convert.cpp"
 #include "plugin_cpu/targets.h"
+
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -45,8 +45,10 @@ class WriteRun {
  public:
   explicit WriteRun(int64_t n) : buffer_(std::is_same_v<T, Wide<T>> ? 0 : static_cast<std::size_t>(n)) {}
   Wide<T>* at(T* p) {
-    if constexpr (std::is_same_v<T, Wide<T>>) return p;
-    else return buffer_.data();
+    if constexpr (std::is_same_v<T, Wide<T>>)
+      return p;
+    else
+      return buffer_.data();
   }
   void store([[maybe_unused]] T* p, [[maybe_unused]] int64_t n) {
     if constexpr (!std::is_same_v<T, Wide<T>>) {

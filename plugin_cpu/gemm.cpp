@@ -21,7 +21,8 @@ Mat<const float> widened(int64_t rows, int64_t cols, Mat<const T> a, float* to) 
     for (int64_t i = begin; i < end; ++i) {
       const T* from = a.data + i * a.rs;
       float* row = to + i * cols;
-      if (a.cs == 1) std::transform(from, from + cols, row, [](T x) { return static_cast<float>(x); });
+      if (a.cs == 1)
+        std::transform(from, from + cols, row, [](T x) { return static_cast<float>(x); });
       else
         for (int64_t j = 0; j < cols; ++j) row[j] = static_cast<float>(from[j * a.cs]);
     }
@@ -77,8 +78,8 @@ void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a
 
 }  // namespace
 
-void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a,
-          Mat<const void> b, sdk::Scalar beta, Mat<void> c) {
+void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
+          sdk::Scalar beta, Mat<void> c) {
   if (dtype.code == TN_BFLOAT && alpha.to<double>() == 1 && beta.to<double>() == 0 &&
       gemm_bf16_onednn(m, n, k, a, b, c)) {
     return;
@@ -87,9 +88,12 @@ void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, 
     using T = tn_type(tag);
     const Mat<const T> ta{static_cast<const T*>(a.data), a.rs, a.cs}, tb{static_cast<const T*>(b.data), b.rs, b.cs};
     const Mat<T> tc{static_cast<T*>(c.data), c.rs, c.cs};
-    if constexpr (std::is_integral_v<T>) gemm_integer<T>(m, n, k, alpha.to<int64_t>(), ta, tb, beta.to<int64_t>(), tc);
-    else if constexpr (sdk::is_half_v<T>) gemm_half<T>(m, n, k, alpha.to<float>(), ta, tb, beta.to<float>(), tc);
-    else gemm(m, n, k, alpha.to<T>(), ta, tb, beta.to<T>(), tc);
+    if constexpr (std::is_integral_v<T>)
+      gemm_integer<T>(m, n, k, alpha.to<int64_t>(), ta, tb, beta.to<int64_t>(), tc);
+    else if constexpr (sdk::is_half_v<T>)
+      gemm_half<T>(m, n, k, alpha.to<float>(), ta, tb, beta.to<float>(), tc);
+    else
+      gemm(m, n, k, alpha.to<T>(), ta, tb, beta.to<T>(), tc);
   });
 }
 

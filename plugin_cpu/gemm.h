@@ -27,8 +27,8 @@ void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Ma
           Mat<double> c);
 
 // Any dtype. 16-bit floats are widened to float and rounded once; integers wrap.
-void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a,
-          Mat<const void> b, sdk::Scalar beta, Mat<void> c);
+void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
+          sdk::Scalar beta, Mat<void> c);
 
 // bfloat16, C = A B; false if the machine or the shape does not suit oneDNN, then nothing was written.
 bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, Mat<void> c);

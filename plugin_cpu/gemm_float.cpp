@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/gemm.h"
 #include "plugin_cpu/buffer.h"
+#include "plugin_cpu/gemm.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/gemm_float.cpp"
@@ -76,12 +76,18 @@ HWY_INLINE void micro(const Tile<T>& t) {
 template <class T, int NV>
 HWY_NOINLINE void micro_rows(int64_t rows, const Tile<T>& t) {
   switch (rows) {
-    case 6: return micro<T, 6, NV>(t);
-    case 5: return micro<T, 5, NV>(t);
-    case 4: return micro<T, 4, NV>(t);
-    case 3: return micro<T, 3, NV>(t);
-    case 2: return micro<T, 2, NV>(t);
-    default: return micro<T, 1, NV>(t);
+    case 6:
+      return micro<T, 6, NV>(t);
+    case 5:
+      return micro<T, 5, NV>(t);
+    case 4:
+      return micro<T, 4, NV>(t);
+    case 3:
+      return micro<T, 3, NV>(t);
+    case 2:
+      return micro<T, 2, NV>(t);
+    default:
+      return micro<T, 1, NV>(t);
   }
 }
 
@@ -128,8 +134,10 @@ HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
     t.a = a + i * t.a_row;
     t.c = c + i * t.c_row;
     const int64_t r = std::min<int64_t>(kRows, rows - i);
-    if (whole) micro_any<T>(r, cols / lanes, t);
-    else micro_edge<T>(r, cols, t, c_col);
+    if (whole)
+      micro_any<T>(r, cols / lanes, t);
+    else
+      micro_edge<T>(r, cols, t, c_col);
   }
 }
 
@@ -210,8 +218,9 @@ void block(int64_t rows, int64_t cols, int64_t kc, T alpha, const T* a, bool by_
   for (int64_t j = 0; j < cols; j += width) {
     for (int64_t i = 0; i < rows; i += kRows) {
       const int64_t r = std::min<int64_t>(kRows, rows - i);
-      const Tile<T> t{kc,    a + i * kc, by_rows ? kc : 1, by_rows ? 1 : r, b + j * kc,
-                      width, alpha,      beta,             c + i * c_rs + j * c_cs, c_rs};
+      const Tile<T> t{
+          kc,  a + i * kc, by_rows ? kc : 1, by_rows ? 1 : r, b + j * kc, width, alpha, beta, c + i * c_rs + j * c_cs,
+          c_rs};
       panel<T>(r, std::min(width, cols - j), t, c_cs);
     }
   }
@@ -326,8 +335,10 @@ void vector_product(int64_t m, int64_t k, T alpha, Mat<const T> a, const T* x, i
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     const T* block = a.data + begin * a.rs;
     T* out = y + begin * y_step;
-    if (a.cs == 1) row_dots<T>(end - begin, k, alpha, block, a.rs, x, beta, out, y_step);
-    else if (a.rs == 1) column_sums<T>(end - begin, k, alpha, block, a.cs, x, beta, out, y_step);
+    if (a.cs == 1)
+      row_dots<T>(end - begin, k, alpha, block, a.rs, x, beta, out, y_step);
+    else if (a.rs == 1)
+      column_sums<T>(end - begin, k, alpha, block, a.cs, x, beta, out, y_step);
     else
       for (int64_t i = 0; i < end - begin; ++i) {
         T sum = 0;
@@ -343,16 +354,18 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   if (m == 1) return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
   if (c.cs != 1 && c.rs == 1) return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   constexpr int64_t kSmall = 64 * 64 * 64;
-  if (m * n * k <= kSmall && k <= 1024) direct<T>(m, n, k, alpha, a, b, beta, c);
-  else blocked<T>(m, n, k, alpha, a, b, beta, c);
+  if (m * n * k <= kSmall && k <= 1024)
+    direct<T>(m, n, k, alpha, a, b, beta, c);
+  else
+    blocked<T>(m, n, k, alpha, a, b, beta, c);
 }
 
 void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a, const Mat<const float>& b,
                  float beta, const Mat<float>& c) {
   product<float>(m, n, k, alpha, a, b, beta, c);
 }
-void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a,
-                 const Mat<const double>& b, double beta, const Mat<double>& c) {
+void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a, const Mat<const double>& b,
+                 double beta, const Mat<double>& c) {
   product<double>(m, n, k, alpha, a, b, beta, c);
 }
 

@@ -37,9 +37,12 @@ bool choose_isa(std::string_view name) {
 
 std::string_view isa_name() noexcept {
   switch (isa()) {
-    case Isa::Avx3: return "AVX3";
-    case Isa::Avx2: return "AVX2";
-    case Isa::Base: return "base";
+    case Isa::Avx3:
+      return "AVX3";
+    case Isa::Avx2:
+      return "AVX2";
+    case Isa::Base:
+      return "base";
   }
   return "";
 }

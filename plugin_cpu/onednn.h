@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include <oneapi/dnnl/dnnl.hpp>
 #include <oneapi/dnnl/dnnl_version.h>
+#include <oneapi/dnnl/dnnl.hpp>
 
 namespace tenon::cpu::onednn {
 

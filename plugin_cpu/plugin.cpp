@@ -11,15 +11,18 @@ namespace {
 using namespace tenon::sdk;
 
 tn_str describe() {
-  static const std::string line = std::string(tenon::cpu::isa_name()).append(", ").append(tenon::cpu::onednn::description());
+  static const std::string line =
+      std::string(tenon::cpu::isa_name()).append(", ").append(tenon::cpu::onednn::description());
   return tn_str{line.data(), line.size()};
 }
 
 tn_status init(const tn_host&, tn_str*) {
   if (const auto name = setting("CPU_ISA")) {
     if (!tenon::cpu::choose_isa(*name)) {
-      log(TN_LOG_WARNING, join("TENON_CPU_ISA=", *name, " is not served here (base, avx2, avx3 up to what the machine "
-                               "has); using ", tenon::cpu::isa_name()));
+      log(TN_LOG_WARNING, join("TENON_CPU_ISA=", *name,
+                               " is not served here (base, avx2, avx3 up to what the machine "
+                               "has); using ",
+                               tenon::cpu::isa_name()));
     }
   }
   return TN_OK;

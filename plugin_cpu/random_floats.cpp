@@ -6,7 +6,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/random_floats.cpp"
 #include "plugin_cpu/targets.h"
+
 #include "hwy/highway.h"
+
 #include "hwy/contrib/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -76,7 +78,8 @@ namespace tenon::cpu {
 HWY_EXPORT(NormalFloats);
 HWY_EXPORT(DropoutFloats);
 void normal_floats(const uint32_t* words, int64_t n, float* out) { HWY_DYNAMIC_DISPATCH(NormalFloats)(words, n, out); }
-void dropout_floats(const uint32_t* words, const float* x, float* out, uint8_t* keep, int64_t n, uint32_t limit, float scale) {
+void dropout_floats(const uint32_t* words, const float* x, float* out, uint8_t* keep, int64_t n, uint32_t limit,
+                    float scale) {
   HWY_DYNAMIC_DISPATCH(DropoutFloats)(words, x, out, keep, n, limit, scale);
 }
 }  // namespace tenon::cpu

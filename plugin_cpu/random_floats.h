@@ -13,6 +13,7 @@ inline constexpr int64_t kNormalPad = 128;  // numbers past n that normal_floats
 void normal_floats(const uint32_t* words, int64_t n, float* out);
 
 // keep[i] = the upper 24 bits of words[i] are below limit; out = x * scale there, else 0.
-void dropout_floats(const uint32_t* words, const float* x, float* out, uint8_t* keep, int64_t n, uint32_t limit, float scale);
+void dropout_floats(const uint32_t* words, const float* x, float* out, uint8_t* keep, int64_t n, uint32_t limit,
+                    float scale);
 
 }  // namespace tenon::cpu

@@ -11,12 +11,26 @@
 
 namespace tenon::cpu {
 
-template <std::size_t Bytes> struct KeyOf;
-template <> struct KeyOf<1> { using type = uint8_t; };
-template <> struct KeyOf<2> { using type = uint16_t; };
-template <> struct KeyOf<4> { using type = uint32_t; };
-template <> struct KeyOf<8> { using type = uint64_t; };
-template <class T> using key_t = typename KeyOf<sizeof(T)>::type;
+template <std::size_t Bytes>
+struct KeyOf;
+template <>
+struct KeyOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct KeyOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct KeyOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct KeyOf<8> {
+  using type = uint64_t;
+};
+template <class T>
+using key_t = typename KeyOf<sizeof(T)>::type;
 
 // NaN becomes the greatest key; -0.0 has the key of 0.0.
 template <class T>
@@ -30,9 +44,10 @@ inline key_t<T> sort_key(T v) {
   } else {
     K b;
     std::memcpy(&b, &v, sizeof b);
-    constexpr K infinity = sizeof(T) == 8 ? static_cast<K>(0x7ff0000000000000u)
-                           : sizeof(T) == 4 ? static_cast<K>(0x7f800000u)
-                           : std::is_same_v<T, sdk::Half> ? static_cast<K>(0x7c00u) : static_cast<K>(0x7f80u);
+    constexpr K infinity = sizeof(T) == 8                 ? static_cast<K>(0x7ff0000000000000u)
+                           : sizeof(T) == 4               ? static_cast<K>(0x7f800000u)
+                           : std::is_same_v<T, sdk::Half> ? static_cast<K>(0x7c00u)
+                                                          : static_cast<K>(0x7f80u);
     const K magnitude = static_cast<K>(b & static_cast<K>(~top));
     const K ordered = static_cast<K>(b & top ? static_cast<K>(top - magnitude) : static_cast<K>(top + magnitude));
     return magnitude > infinity ? static_cast<K>(~K{0}) : ordered;

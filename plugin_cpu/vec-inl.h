@@ -82,6 +82,7 @@ TN_V Vec<T> polynomial(Vec<T> x, C... c) {
 HWY_AFTER_NAMESPACE();
 
 #include "plugin_cpu/vec_sleef-inl.h"
-#include "plugin_cpu/vec_float-inl.h"
+
+#include "plugin_cpu/vec_float-inl.h"  // calls the functions above
 
 #endif

@@ -50,8 +50,8 @@ TN_V Vec<float> log(Vec<float> x) {
 TN_V Vec<float> tanh(Vec<float> x) {
   using F = Vec<float>;
   const F a = abs(x), s = x * x;
-  const F q = polynomial<float>(s, 0.00224600368559, -0.00830169536064, 0.0217557003459, -0.0539575951325, 0.133332963528,
-                                -0.333333331234);
+  const F q = polynomial<float>(s, 0.00224600368559, -0.00830169536064, 0.0217557003459, -0.0539575951325,
+                                0.133332963528, -0.333333331234);
   const F small = fma(x * s, q, x);
   const F large = F(1.0f) - F(2.0f) / (exp(a + a) + F(1.0f));
   return select(a < F(0.64f), small, copysign(large, select(x == x, x, large)));
@@ -87,8 +87,8 @@ TN_V Vec<float> erfc_tail(Vec<float> x, Vec<float> z, float scale) {
 TN_V Vec<float> erf(Vec<float> x) {
   using F = Vec<float>;
   const F a = abs(x), s = x * x;
-  const F q = polynomial<float>(s, 8.33471861521e-5, -0.000813470933212, 0.00520036858686, -0.0268591514724, 0.112836915197,
-                                -0.376126335171, 0.12837916662);
+  const F q = polynomial<float>(s, 8.33471861521e-5, -0.000813470933212, 0.00520036858686, -0.0268591514724,
+                                0.112836915197, -0.376126335171, 0.12837916662);
   const F large = copysign(F(1.0f) - erfc_tail(x, a, 1.0f), x);
   return select(a < F(0.92f), fma(x, q, x), select(x == x, large, x));
 }
@@ -116,7 +116,9 @@ TN_V Vec<T> sigmoid(Vec<T> x) {
 
 // log(1 + e^-|x|): the smooth part of softplus and log_sigmoid.
 template <class T>
-TN_V Vec<T> log1p_exp_minus_abs(Vec<T> x) { return log1p(exp(-abs(x))); }
+TN_V Vec<T> log1p_exp_minus_abs(Vec<T> x) {
+  return log1p(exp(-abs(x)));
+}
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

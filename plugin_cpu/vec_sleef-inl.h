@@ -18,32 +18,37 @@ namespace tenon::cpu::HWY_NAMESPACE {
 #endif
 
 #ifdef TN_SLEEF_F
-#define TN_SLEEF_1(kind, name, sleef, ulp)                                                            \
-  extern "C" TN_SLEEF_FV TN_SLEEF_F(sleef, ulp)(TN_SLEEF_FV);                                         \
-  extern "C" TN_SLEEF_DV TN_SLEEF_D(sleef, ulp)(TN_SLEEF_DV);                                         \
-  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) {                                          \
-    return Vec<float>(Vec<float>::V{TN_SLEEF_F(sleef, ulp)(a.v.raw)});                                \
-  })                                                                                                  \
-  TN_V Vec<double> name(Vec<double> a) { return Vec<double>(Vec<double>::V{TN_SLEEF_D(sleef, ulp)(a.v.raw)}); }
-#define TN_SLEEF_2(name, sleef, ulp)                                                                  \
-  extern "C" TN_SLEEF_FV TN_SLEEF_F(sleef, ulp)(TN_SLEEF_FV, TN_SLEEF_FV);                            \
-  extern "C" TN_SLEEF_DV TN_SLEEF_D(sleef, ulp)(TN_SLEEF_DV, TN_SLEEF_DV);                            \
-  TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                                                  \
-    return Vec<float>(Vec<float>::V{TN_SLEEF_F(sleef, ulp)(a.v.raw, b.v.raw)});                       \
-  }                                                                                                   \
-  TN_V Vec<double> name(Vec<double> a, Vec<double> b) {                                               \
-    return Vec<double>(Vec<double>::V{TN_SLEEF_D(sleef, ulp)(a.v.raw, b.v.raw)});                     \
+#define TN_SLEEF_1(kind, name, sleef, ulp)                               \
+  extern "C" TN_SLEEF_FV TN_SLEEF_F(sleef, ulp)(TN_SLEEF_FV);            \
+  extern "C" TN_SLEEF_DV TN_SLEEF_D(sleef, ulp)(TN_SLEEF_DV);            \
+  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) {             \
+    return Vec<float>(Vec<float>::V{TN_SLEEF_F(sleef, ulp)(a.v.raw)});   \
+  }) TN_V Vec<double>                                                    \
+  name(Vec<double> a) {                                                  \
+    return Vec<double>(Vec<double>::V{TN_SLEEF_D(sleef, ulp)(a.v.raw)}); \
+  }
+#define TN_SLEEF_2(name, sleef, ulp)                                              \
+  extern "C" TN_SLEEF_FV TN_SLEEF_F(sleef, ulp)(TN_SLEEF_FV, TN_SLEEF_FV);        \
+  extern "C" TN_SLEEF_DV TN_SLEEF_D(sleef, ulp)(TN_SLEEF_DV, TN_SLEEF_DV);        \
+  TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                              \
+    return Vec<float>(Vec<float>::V{TN_SLEEF_F(sleef, ulp)(a.v.raw, b.v.raw)});   \
+  }                                                                               \
+  TN_V Vec<double> name(Vec<double> a, Vec<double> b) {                           \
+    return Vec<double>(Vec<double>::V{TN_SLEEF_D(sleef, ulp)(a.v.raw, b.v.raw)}); \
   }
 #else  // one lane a vector
 #define TN_SLEEF_1(kind, name, sleef, ulp)                                                                            \
   TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { return Vec<float>(sdk::math::name(hn::GetLane(a.v))); }) \
-  TN_V Vec<double> name(Vec<double> a) { return Vec<double>(sdk::math::name(hn::GetLane(a.v))); }
-#define TN_SLEEF_2(name, sleef, ulp)                                                                                  \
-  TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                                                                  \
-    return Vec<float>(sdk::math::name(hn::GetLane(a.v), hn::GetLane(b.v)));                                           \
-  }                                                                                                                   \
-  TN_V Vec<double> name(Vec<double> a, Vec<double> b) {                                                               \
-    return Vec<double>(sdk::math::name(hn::GetLane(a.v), hn::GetLane(b.v)));                                          \
+      TN_V Vec<double>                                                                                                \
+      name(Vec<double> a) {                                                                                           \
+    return Vec<double>(sdk::math::name(hn::GetLane(a.v)));                                                            \
+  }
+#define TN_SLEEF_2(name, sleef, ulp)                                         \
+  TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                         \
+    return Vec<float>(sdk::math::name(hn::GetLane(a.v), hn::GetLane(b.v)));  \
+  }                                                                          \
+  TN_V Vec<double> name(Vec<double> a, Vec<double> b) {                      \
+    return Vec<double>(sdk::math::name(hn::GetLane(a.v), hn::GetLane(b.v))); \
   }
 #endif
 

@@ -54,10 +54,8 @@ void Manager::scan() {
   if (scanned_) return;
   scanned_ = true;
   path_ = search_path();
-  for (const std::string& text : path_.ignored)
-    core::log(TN_LOG_WARNING, text);
-  for (const fs::path& folder : path_.folders)
-    scan_folder(folder);
+  for (const std::string& text : path_.ignored) core::log(TN_LOG_WARNING, text);
+  for (const fs::path& folder : path_.folders) scan_folder(folder);
   for (auto& e : entries_) {
     if (e->info.state == State::Found) make_known(e->info);
   }
@@ -75,10 +73,8 @@ void Manager::make_known(Info& info) {
 
 void Manager::scan_folder(const fs::path& folder) {
   FolderContents found = read_folder(folder);
-  for (const fs::path& file : found.manifests)
-    add_manifest(file);
-  for (const fs::path& file : found.libraries)
-    add_bare_library(file);
+  for (const fs::path& file : found.manifests) add_manifest(file);
+  for (const fs::path& file : found.libraries) add_bare_library(file);
 }
 
 void Manager::add_manifest(const fs::path& file) {
@@ -149,8 +145,7 @@ void Manager::open_where(Wanted wanted) {
     if (e->info.state == State::Found && !e->opening && wanted(e->info)) order.push_back(e.get());
   }
   std::stable_sort(order.begin(), order.end(), [](Entry* a, Entry* b) { return a->info.priority > b->info.priority; });
-  for (Entry* e : order)
-    open(*e);
+  for (Entry* e : order) open(*e);
 }
 
 void Manager::open_for_device(std::string_view device) {
@@ -170,10 +165,8 @@ std::string Manager::why_absent(std::string_view device) {
   Lock lock(mutex_);
   scan();
   std::string where, reasons;
-  for (const fs::path& f : path_.folders)
-    where += (where.empty() ? "" : ", ") + f.string();
-  for (const std::string& text : path_.ignored)
-    reasons += (reasons.empty() ? "" : "; ") + text;
+  for (const fs::path& f : path_.folders) where += (where.empty() ? "" : ", ") + f.string();
+  for (const std::string& text : path_.ignored) reasons += (reasons.empty() ? "" : "; ") + text;
   bool found = false;
   for (auto& e : entries_) {
     const Info& i = e->info;
@@ -192,8 +185,7 @@ std::vector<Info> Manager::list() {
   Lock lock(mutex_);
   scan();
   std::vector<Info> out;
-  for (auto& e : entries_)
-    out.push_back(e->info);
+  for (auto& e : entries_) out.push_back(e->info);
   return out;
 }
 
@@ -201,8 +193,7 @@ std::vector<std::string> Manager::folders() {
   Lock lock(mutex_);
   scan();
   std::vector<std::string> out;
-  for (const fs::path& f : path_.folders)
-    out.push_back(f.string());
+  for (const fs::path& f : path_.folders) out.push_back(f.string());
   return out;
 }
 

@@ -77,8 +77,7 @@ std::vector<std::string> cpu_flags() {
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
     std::istringstream words(line.substr(line.find(':') + 1));
-    for (std::string w; words >> w;)
-      out.push_back(w);
+    for (std::string w; words >> w;) out.push_back(w);
     break;
   }
   return out;

@@ -32,8 +32,7 @@ uint32_t big_endian(const unsigned char* p) {
 
 void compress(State& s, const unsigned char* block) {
   uint32_t w[64];
-  for (int i = 0; i < 16; ++i)
-    w[i] = big_endian(block + 4 * i);
+  for (int i = 0; i < 16; ++i) w[i] = big_endian(block + 4 * i);
   for (int i = 16; i < 64; ++i) {
     uint32_t a = w[i - 15], b = w[i - 2];
     w[i] = w[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) + w[i - 7] +
@@ -47,8 +46,7 @@ void compress(State& s, const unsigned char* block) {
     uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
     v = {t1 + t2, v[0], v[1], v[2], v[3] + t1, v[4], v[5], v[6]};
   }
-  for (int i = 0; i < 8; ++i)
-    s[i] += v[i];
+  for (int i = 0; i < 8; ++i) s[i] += v[i];
 }
 
 }  // namespace
@@ -64,22 +62,18 @@ std::string sha256_of_file(int fd) {
     if (got == 0) break;
     total += static_cast<uint64_t>(got);
     std::size_t have = kept + static_cast<std::size_t>(got), done = have / 64 * 64;
-    for (std::size_t i = 0; i < done; i += 64)
-      compress(s, buffer.data() + i);
+    for (std::size_t i = 0; i < done; i += 64) compress(s, buffer.data() + i);
     kept = have - done;
     std::memmove(buffer.data(), buffer.data() + done, kept);
   }
   std::size_t padded = kept < 56 ? 64 : 128;
   std::memset(buffer.data() + kept, 0, padded - kept);
   buffer[kept] = 0x80;
-  for (std::size_t i = 0; i < 8; ++i)
-    buffer[padded - 1 - i] = static_cast<unsigned char>(total * 8 >> 8 * i);
-  for (std::size_t i = 0; i < padded; i += 64)
-    compress(s, buffer.data() + i);
+  for (std::size_t i = 0; i < 8; ++i) buffer[padded - 1 - i] = static_cast<unsigned char>(total * 8 >> 8 * i);
+  for (std::size_t i = 0; i < padded; i += 64) compress(s, buffer.data() + i);
   std::string hex;
   for (uint32_t word : s) {
-    for (int shift = 28; shift >= 0; shift -= 4)
-      hex += "0123456789abcdef"[word >> shift & 15];
+    for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[word >> shift & 15];
   }
   return hex;
 }

@@ -17,7 +17,8 @@ TensorData::TensorData(std::initializer_list<TensorData> items)
   for (const TensorData& i : items_) {
     type_ = promote_types(type_, i.type_);
     TENON_CHECK(i.sizes_ == items_[0].sizes_, ValueError, "tensor: expected ",
-                items_[0].sizes_.empty() ? 1 : items_[0].sizes_[0], " items at depth ", 1, ", got ", i.sizes_.empty() ? 1 : i.sizes_[0]);
+                items_[0].sizes_.empty() ? 1 : items_[0].sizes_[0], " items at depth ", 1, ", got ",
+                i.sizes_.empty() ? 1 : i.sizes_[0]);
   }
   if (!items_.empty()) sizes_.insert(sizes_.end(), items_[0].sizes_.begin(), items_[0].sizes_.end());
 }
@@ -41,14 +42,15 @@ void TensorData::write(char*& at, ScalarType dtype) const {
   }
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
-    default: throw NotImplementedError(core::join("tensor: not implemented for dtype ", dtype_name(dtype)));
+    default:
+      throw NotImplementedError(core::join("tensor: not implemented for dtype ", dtype_name(dtype)));
   }
   at += core::item_size(dtype);
 }
 
 Tensor TensorData::make(TensorOptions options) const {
   // As libtorch: int stands for any integer and float for any floating number, also in vectors.
-  ScalarType dtype = options.has_dtype()                       ? options.dtype()
+  ScalarType dtype = options.has_dtype()                   ? options.dtype()
                      : type_ == kFloat || type_ == kDouble ? get_default_dtype()
                      : type_ == kInt                       ? kLong
                                                            : type_;
@@ -72,8 +74,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const Tenso
 
 Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (*deleter)(void*, void*), void* context,
                       const TensorOptions& options) {
-  TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ", core::text(sizes), " and strides ",
-              core::text(strides), " differ in length");
+  TENON_CHECK(strides.empty() || strides.size() == sizes.size(), ValueError, "from_blob: sizes ", core::text(sizes),
+              " and strides ", core::text(strides), " differ in length");
   ScalarType dtype = options.dtype();
   Device d = core::resolve(options.device());
   int64_t span = core::checked_numel("from_blob", static_cast<int>(sizes.size()), sizes.data());
@@ -82,8 +84,8 @@ Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (
     for (std::size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
     span = span ? last + 1 : 0;
   }
-  auto storage = core::Storage::wrap(core::device_slot(d.type()), d.index(), data, static_cast<uint64_t>(span) * core::item_size(dtype),
-                                     deleter, context);
+  auto storage = core::Storage::wrap(core::device_slot(d.type()), d.index(), data,
+                                     static_cast<uint64_t>(span) * core::item_size(dtype), deleter, context);
   Tensor t(core::TensorImpl::make(dtype, std::move(storage), 0, static_cast<int>(sizes.size()), sizes.data(),
                                   strides.empty() ? nullptr : strides.data()));
   return t.set_requires_grad(options.requires_grad());

@@ -13,8 +13,10 @@ namespace indexing {
 
 TensorIndex::TensorIndex(const char* text) : kind(Ellipsis) {
   std::string_view s(text);
-  if (s == "None") kind = None;
-  else TENON_CHECK(s == "...", ValueError, "index: expected \"...\" or \"None\" but found \"", s, "\"");
+  if (s == "None")
+    kind = None;
+  else
+    TENON_CHECK(s == "...", ValueError, "index: expected \"...\" or \"None\" but found \"", s, "\"");
 }
 
 namespace {
@@ -52,9 +54,15 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
   int64_t d = 0, covered = 0;  // a mask of n dimensions is one entry of the list
   for (const TensorIndex& i : list) {
     switch (i.kind) {
-      case TensorIndex::None: r.self = r.self.unsqueeze(d++); break;
-      case TensorIndex::Ellipsis: d += rank - used; break;
-      case TensorIndex::Integer: r.self = r.self.select(d, i.integer); break;
+      case TensorIndex::None:
+        r.self = r.self.unsqueeze(d++);
+        break;
+      case TensorIndex::Ellipsis:
+        d += rank - used;
+        break;
+      case TensorIndex::Integer:
+        r.self = r.self.select(d, i.integer);
+        break;
       case TensorIndex::Boolean:
         r.self = r.self.unsqueeze(d);
         put(r, d++ - covered, i.integer ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
@@ -97,8 +105,12 @@ Tensor Tensor::index(ArrayRef<TensorIndex> list) const {
   return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices));
 }
 
-Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Tensor& v) const { return index_put_(ArrayRef<TensorIndex>(i), v); }
-Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Scalar& v) const { return index_put_(ArrayRef<TensorIndex>(i), v); }
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Tensor& v) const {
+  return index_put_(ArrayRef<TensorIndex>(i), v);
+}
+Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Scalar& v) const {
+  return index_put_(ArrayRef<TensorIndex>(i), v);
+}
 
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
   indexing::Resolved r = indexing::resolve(*this, list);
@@ -107,15 +119,18 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
     while (value.dim() > r.self.dim() && value.size(0) == 1) value = value.squeeze(0);  // as assignment in numpy
     r.self.copy_(value);
   } else {
-    r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), v.scalar_type() == scalar_type() ? v : v.to(scalar_type()));
+    r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices),
+                      v.scalar_type() == scalar_type() ? v : v.to(scalar_type()));
   }
   return const_cast<Tensor&>(*this);
 }
 
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
   indexing::Resolved r = indexing::resolve(*this, list);
-  if (!r.advanced) r.self.fill_(v);
-  else r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v));
+  if (!r.advanced)
+    r.self.fill_(v);
+  else
+    r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v));
   return const_cast<Tensor&>(*this);
 }
 

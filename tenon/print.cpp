@@ -54,9 +54,7 @@ class Format {
 
  private:
   // The 0.4 era kept a column for the sign.
-  std::string signed_column(std::string text) const {
-    return sign_column_ && text[0] != '-' ? " " + text : text;
-  }
+  std::string signed_column(std::string text) const { return sign_column_ && text[0] != '-' ? " " + text : text; }
   void choose(const std::vector<Scalar>& shown) {
     double low = HUGE_VAL, high = 0;
     integers_ = true;
@@ -83,7 +81,9 @@ class Printer {
   Printer(const Tensor& t, const PrintOptions& o, PrintStyle style)
       : host_(t), o_(o), shorten_(t.numel() > o.threshold), format_(shown(), t.scalar_type(), o, style) {}
 
-  std::string body(std::size_t indent) { return host_.dim() == 0 ? stripped(format_.raw(host_.item())) : level(0, 0, indent); }
+  std::string body(std::size_t indent) {
+    return host_.dim() == 0 ? stripped(format_.raw(host_.item())) : level(0, 0, indent);
+  }
 
  private:
   static std::string stripped(std::string s) {
@@ -121,26 +121,34 @@ class Printer {
     const char* p = static_cast<const char*>(host_.data_ptr()) + at * static_cast<int64_t>(host_.element_size());
     switch (host_.scalar_type()) {
 #define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
-  case ScalarType::Enum: return Scalar(*reinterpret_cast<const ctype*>(p));
+  case ScalarType::Enum:                                    \
+    return Scalar(*reinterpret_cast<const ctype*>(p));
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
-      default: return Scalar(0);
+      default:
+        return Scalar(0);
     }
   }
   std::string level(int64_t d, int64_t at, std::size_t indent) {
     std::vector<int64_t> list = places(d);
     bool last = d == host_.dim() - 1;
-    std::size_t per_line = std::max<std::size_t>(1, (static_cast<std::size_t>(o_.line_width) - indent) / (format_.width() + 2));
+    std::size_t per_line =
+        std::max<std::size_t>(1, (static_cast<std::size_t>(o_.line_width) - indent) / (format_.width() + 2));
     std::string out = "[";
-    std::string gap = last ? "," : "," + std::string(static_cast<std::size_t>(host_.dim() - 1 - d), '\n') + std::string(indent + 1, ' ');
+    std::string gap =
+        last ? ","
+             : "," + std::string(static_cast<std::size_t>(host_.dim() - 1 - d), '\n') + std::string(indent + 1, ' ');
     for (std::size_t k = 0; k < list.size(); ++k) {
       if (k > 0) {
         out += gap;
         if (last) out += k % per_line == 0 ? "\n" + std::string(indent + 1, ' ') : " ";
       }
-      if (list[k] < 0) out += last ? " ..." : "...";
-      else if (last) out += format_.padded(element(at + list[k] * host_.stride(d)));
-      else out += level(d + 1, at + list[k] * host_.stride(d), indent + 1);
+      if (list[k] < 0)
+        out += last ? " ..." : "...";
+      else if (last)
+        out += format_.padded(element(at + list[k] * host_.stride(d)));
+      else
+        out += level(d + 1, at + list[k] * host_.stride(d), indent + 1);
     }
     return out + "]";
   }
@@ -162,8 +170,10 @@ std::string suffixes(const Tensor& t) {
   }
   if (t.numel() == 0 ? d != get_default_dtype() : !silent) out += ", dtype=" + std::string(dtype_name(d));
   if (!t.is_cpu()) out += ", device='" + t.device().str() + "'";
-  if (auto fn = t.grad_fn()) out += std::string(", grad_fn=<") + fn->name() + ">";
-  else if (t.requires_grad()) out += ", requires_grad=True";
+  if (auto fn = t.grad_fn())
+    out += std::string(", grad_fn=<") + fn->name() + ">";
+  else if (t.requires_grad())
+    out += ", requires_grad=True";
   return out;
 }
 

@@ -56,14 +56,15 @@ Columns choose(const Tensor& t, const std::vector<double>& values) {
 }
 
 void set_format(std::ostream& out, const Columns& c) {
-  if (c.scientific) out << std::scientific << std::setprecision(4);
-  else if (c.fixed) out << std::fixed << std::setprecision(4);
-  else out << std::defaultfloat;
+  if (c.scientific)
+    out << std::scientific << std::setprecision(4);
+  else if (c.fixed)
+    out << std::fixed << std::setprecision(4);
+  else
+    out << std::defaultfloat;
 }
 
-void print_scale(std::ostream& out, double scale) {
-  out << std::defaultfloat << scale << " *\n";
-}
+void print_scale(std::ostream& out, double scale) { out << std::defaultfloat << scale << " *\n"; }
 
 void print_matrix(std::ostream& out, const Tensor& t, const double* v, const Columns& c, int64_t indent) {
   const int64_t rows = t.size(0), columns = t.size(1);
@@ -75,8 +76,10 @@ void print_matrix(std::ostream& out, const Tensor& t, const double* v, const Col
       out << "Columns " << first + 1 << " to " << last + 1;
       out << std::setw(static_cast<int>(indent)) << "";
     }
-    if (c.scale != 1) print_scale(out, c.scale);
-    else if (per_line < columns) out << ' ';
+    if (c.scale != 1)
+      print_scale(out, c.scale);
+    else if (per_line < columns)
+      out << ' ';
     set_format(out, c);
     for (int64_t r = 0; r < rows; ++r) {
       // libtorch indents each row but the first.

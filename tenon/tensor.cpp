@@ -22,18 +22,21 @@ void Tensor::wrong_type(ScalarType asked) const {
 
 void Tensor::not_host() const {
   if (!(core::device_entry(get().slot).flags & TN_DEVICE_HOST_READABLE)) {
-    throw TypeError(core::join("data_ptr: the memory of ", device().str(), " cannot be read by the host; use cpu() first"));
+    throw TypeError(
+        core::join("data_ptr: the memory of ", device().str(), " cannot be read by the host; use cpu() first"));
   }
 }
 
 void Tensor::check_accessor(std::size_t n) const {
-  TENON_CHECK(static_cast<std::size_t>(dim()) == n, ValueError, "accessor: expected ", n, " dimensions but the tensor has ", dim());
+  TENON_CHECK(static_cast<std::size_t>(dim()) == n, ValueError, "accessor: expected ", n,
+              " dimensions but the tensor has ", dim());
 }
 
 namespace {
 int64_t wrap(int64_t d, int64_t n, const char* op) {
   int64_t range = n == 0 ? 1 : n;
-  TENON_CHECK(d >= -range && d < range, IndexError, op, ": dimension out of range: allowed [", -range, ", ", range - 1, "], got ", d);
+  TENON_CHECK(d >= -range && d < range, IndexError, op, ": dimension out of range: allowed [", -range, ", ", range - 1,
+              "], got ", d);
   TENON_CHECK(n > 0, IndexError, op, ": dimension ", d, " of a 0-dim tensor");
   return d < 0 ? d + n : d;
 }
@@ -102,8 +105,10 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
   TENON_CHECK(!on || isFloatingType(scalar_type()) || isComplexType(scalar_type()), TypeError,
               "only floating tensors can require grad, this one is ", dtype_name(scalar_type()));
   if (on == requires_grad()) return *this;
-  TENON_CHECK(is_leaf(), Error, "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
-  TENON_CHECK(!on || !is_inference() || InferenceMode::is_enabled(), Error, "a tensor made in inference mode cannot require grad");
+  TENON_CHECK(is_leaf(), Error,
+              "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
+  TENON_CHECK(!on || !is_inference() || InferenceMode::is_enabled(), Error,
+              "a tensor made in inference mode cannot require grad");
   if (on) {
     autograd::make_meta(*this);
     impl_->flags |= core::kTracked;
@@ -178,7 +183,8 @@ unsigned Tensor::add_hook(Hook* owned) const {
 }
 
 void Tensor::remove_hook(unsigned pos) const {
-  TENON_CHECK(requires_grad() && pos < autograd::hooks_of(*this).pre.size(), IndexError, "remove_hook: there is no hook ", pos);
+  TENON_CHECK(requires_grad() && pos < autograd::hooks_of(*this).pre.size(), IndexError,
+              "remove_hook: there is no hook ", pos);
   autograd::hooks_of(*this).pre[pos].hook.reset();
 }
 
@@ -194,7 +200,8 @@ Tensor Tensor::to(Device d, bool non_blocking, bool copy) const { return to(Tens
 Tensor Tensor::pin_memory() const {
   if (is_pinned()) return *this;
   TENON_CHECK(is_cpu(), TypeError, "pin_memory: only host tensors can be pinned, this one is on ", device().str());
-  core::Impl made = core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0, static_cast<int>(dim()), sizes().data());
+  core::Impl made =
+      core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0, static_cast<int>(dim()), sizes().data());
   core::copy(*made, *impl_);
   return Tensor(std::move(made));
 }
@@ -207,11 +214,11 @@ const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) con
   return *this;
 }
 
-#define TENON_BINARY(symbol, name)                                                                        \
-  Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); }                          \
+#define TENON_BINARY(symbol, name)                                               \
+  Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.name(b); } \
   Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.name(b); }
-#define TENON_COMMUTES(symbol, name)                                                                      \
-  TENON_BINARY(symbol, name)                                                                              \
+#define TENON_COMMUTES(symbol, name) \
+  TENON_BINARY(symbol, name)         \
   Tensor operator symbol(const Scalar& a, const Tensor& b) { return b.name(a); }
 TENON_COMMUTES(+, add)
 TENON_COMMUTES(*, mul)

@@ -26,8 +26,8 @@ Tensor Generator::get_state() const {
 }
 
 void Generator::set_state(const Tensor& state) {
-  TENON_CHECK(state.defined() && state.scalar_type() == kUInt8 && state.numel() == 16 && state.is_contiguous(), ValueError,
-              "set_state: expected the 16 bytes that get_state returned");
+  TENON_CHECK(state.defined() && state.scalar_type() == kUInt8 && state.numel() == 16 && state.is_contiguous(),
+              ValueError, "set_state: expected the 16 bytes that get_state returned");
   uint64_t words[2];
   std::memcpy(words, state.data_ptr(), sizeof words);
   impl_->set_seed(words[0]);
@@ -51,8 +51,8 @@ Generator default_generator(Device device) {
 void manual_seed(uint64_t seed) { core::manual_seed(seed); }
 
 std::string toString(const TensorOptions& o) {
-  return core::join("TensorOptions(dtype=", toString(o.dtype()), ", device=", o.device().str(), ", layout=Strided, requires_grad=",
-                    o.requires_grad(), ", pinned_memory=", o.pinned_memory(), ")");
+  return core::join("TensorOptions(dtype=", toString(o.dtype()), ", device=", o.device().str(),
+                    ", layout=Strided, requires_grad=", o.requires_grad(), ", pinned_memory=", o.pinned_memory(), ")");
 }
 
 }  // namespace tenon

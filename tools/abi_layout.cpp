@@ -174,8 +174,7 @@ int main(int argc, char** argv) {
   if (argc < 3) fail("abi_layout", "usage: abi_layout INCLUDE_DIR HEADER...");
   std::ostringstream body;
   std::cout << kProlog;
-  for (int i = 2; i < argc; ++i)
-    std::cout << "#include \"" << argv[i] << "\"\n";
+  for (int i = 2; i < argc; ++i) std::cout << "#include \"" << argv[i] << "\"\n";
   for (int i = 2; i < argc; ++i) {
     std::vector<std::string> constants;
     std::string source = read(std::string(argv[1]) + "/" + argv[i]);

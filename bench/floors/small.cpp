@@ -49,7 +49,7 @@ Buffer<int64_t> integers(long n, int64_t below) {
   return b;
 }
 
-// ---- small calls -----------------------------------------------------------------------------------------------------
+// ---- small calls ----
 
 // What no design can avoid for a fresh result: one heap block for header and data, one indirect call, one free.
 using Kernel = void (*)(float*, float const*, float const*, long);
@@ -81,7 +81,8 @@ typedef float V __attribute__((vector_size(64), aligned(4)));
 inline V load(float const* p) { return *reinterpret_cast<V const*>(p); }
 inline void store(float* p, V v) { *reinterpret_cast<V*>(p) = v; }
 
-// C[m x n] = A * B for small sizes; A is read as A[i*ai + k*ak], so a transposed A costs nothing. n is a multiple of 16.
+// C[m x n] = A * B for small sizes; A is read as A[i*ai + k*ak], so a transposed A costs nothing. n is a multiple
+// of 16.
 template <int rows, int vectors>
 inline void tile(float const* a, long ai, long ak, float const* b, long ldb, float* c, long ldc, long k) {
   V acc[rows][vectors] = {};
@@ -108,74 +109,103 @@ void small_gemm(float const* a, long ai, long ak, float const* b, float* c, long
 }
 
 void small(Suite& s) {
-  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) { s.row("small", name, make, note, per); };
+  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) {
+    s.row("small", name, make, note, per);
+  };
   auto none = hidden([](float*, float const*, float const*, long) {});
   auto add1 = hidden([](float* o, float const* a, float const* b, long) { o[0] = a[0] + b[0]; });
-  row("empty_1", [=] { return fresh_call(none, 1, 1, 1); }, "malloc, indirect call, free");
-  row("zeros_8", [=] { return fresh_call(hidden([](float* o, float const*, float const*, long n) { std::memset(o, 0, size_t(n) * 4); }), 1, 1, 8); });
-  for (char const* name : {"add_1", "add_scalar", "add_int_float"}) row(name, [=] { return fresh_call(add1, 1, 1, 1); }, "malloc, indirect call, free");
+  row(
+      "empty_1", [=] { return fresh_call(none, 1, 1, 1); }, "malloc, indirect call, free");
+  row("zeros_8", [=] {
+    return fresh_call(hidden([](float* o, float const*, float const*, long n) { std::memset(o, 0, size_t(n) * 4); }), 1,
+                      1, 8);
+  });
+  for (char const* name : {"add_1", "add_scalar", "add_int_float"})
+    row(
+        name, [=] { return fresh_call(add1, 1, 1, 1); }, "malloc, indirect call, free");
   for (char const* name : {"add_1_out", "add_1_inplace"})
-    row(name, [=] { return [=, a = floats(1), b = floats(1), o = floats(1)] { add1(o.get(), a.get(), b.get(), 1); }; }, "indirect call");
+    row(
+        name, [=] { return [=, a = floats(1), b = floats(1), o = floats(1)] { add1(o.get(), a.get(), b.get(), 1); }; },
+        "indirect call");
   row("add_broadcast_44_4", [] {
     return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
-      for (int i = 0; i < 16; ++i) o[i] = a[i] + b[i & 3];
-    }), 16, 4, 16);
+                        for (int i = 0; i < 16; ++i) o[i] = a[i] + b[i & 3];
+                      }),
+                      16, 4, 16);
   });
-  row("mul_1_grad", [=] {
-    return [=, a = floats(1), b = floats(1)] {
-      auto* out = static_cast<float*>(malloc(192));
-      auto* node = static_cast<float const**>(malloc(128));
-      node[0] = a.get(), node[1] = b.get();
-      add1(out, a.get(), b.get(), 1);
-      asm volatile("" : : "r"(out), "r"(node) : "memory");
-      free(node);
-      free(out);
-    };
-  }, "two mallocs");
+  row(
+      "mul_1_grad",
+      [=] {
+        return [=, a = floats(1), b = floats(1)] {
+          auto* out = static_cast<float*>(malloc(192));
+          auto* node = static_cast<float const**>(malloc(128));
+          node[0] = a.get(), node[1] = b.get();
+          add1(out, a.get(), b.get(), 1);
+          asm volatile("" : : "r"(out), "r"(node) : "memory");
+          free(node);
+          free(out);
+        };
+      },
+      "two mallocs");
   row("relu_44", [] {
     return fresh_call(hidden([](float* o, float const* a, float const*, long) {
-      for (int i = 0; i < 16; ++i) o[i] = a[i] > 0 ? a[i] : 0;
-    }), 16, 1, 16);
+                        for (int i = 0; i < 16; ++i) o[i] = a[i] > 0 ? a[i] : 0;
+                      }),
+                      16, 1, 16);
   });
   row("sum_44", [] {
     return fresh_call(hidden([](float* o, float const* a, float const*, long) {
-      float t = 0;
-      for (int i = 0; i < 16; ++i) t += a[i];
-      o[0] = t;
-    }), 16, 1, 1);
+                        float t = 0;
+                        for (int i = 0; i < 16; ++i) t += a[i];
+                        o[0] = t;
+                      }),
+                      16, 1, 1);
   });
   row("softmax_44", [] {
     return fresh_call(hidden([](float* o, float const* a, float const*, long) {
-      for (int i = 0; i < 16; ++i) o[i] = std::exp(a[i]);
-      for (int r = 0; r < 16; r += 4) {
-        float t = 1 / (o[r] + o[r + 1] + o[r + 2] + o[r + 3]);
-        for (int c = 0; c < 4; ++c) o[r + c] *= t;
-      }
-    }), 16, 1, 16);
+                        for (int i = 0; i < 16; ++i) o[i] = std::exp(a[i]);
+                        for (int r = 0; r < 16; r += 4) {
+                          float t = 1 / (o[r] + o[r + 1] + o[r + 2] + o[r + 3]);
+                          for (int c = 0; c < 4; ++c) o[r + c] *= t;
+                        }
+                      }),
+                      16, 1, 16);
   });
   row("mm_44", [] {
     return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
-      for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) {
-          float t = 0;
-          for (int k = 0; k < 4; ++k) t += a[i * 4 + k] * b[k * 4 + j];
-          o[i * 4 + j] = t;
-        }
-    }), 16, 16, 16);
+                        for (int i = 0; i < 4; ++i)
+                          for (int j = 0; j < 4; ++j) {
+                            float t = 0;
+                            for (int k = 0; k < 4; ++k) t += a[i * 4 + k] * b[k * 4 + j];
+                            o[i * 4 + j] = t;
+                          }
+                      }),
+                      16, 16, 16);
   });
-  row("mm_64", [] {
-    return fresh_call(hidden([](float* o, float const* a, float const* b, long) { small_gemm(a, 64, 1, b, o, 64, 64, 64); }), 4096, 4096, 4096);
-  }, "hand-tiled loops");
-  for (char const* name : {"view", "select", "transpose", "slice", "index_1_2"}) row(name, [] { return view_call(); }, "malloc a header, fill, free");
-  row("item", [] {
-    float (*volatile get)(float const*) = [](float const* p) { return *p; };
-    return [get = +get, a = floats(1)] { keep(get(a.get())); };
-  }, "indirect call");
+  row(
+      "mm_64",
+      [] {
+        return fresh_call(
+            hidden([](float* o, float const* a, float const* b, long) { small_gemm(a, 64, 1, b, o, 64, 64, 64); }),
+            4096, 4096, 4096);
+      },
+      "hand-tiled loops");
+  for (char const* name : {"view", "select", "transpose", "slice", "index_1_2"})
+    row(
+        name, [] { return view_call(); }, "malloc a header, fill, free");
+  row(
+      "item",
+      [] {
+        float (*volatile get)(float const*) = [](float const* p) { return *p; };
+        return [get = +get, a = floats(1)] { keep(get(a.get())); };
+      },
+      "indirect call");
   row("cat_8_8", [] {
     return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
-      std::memcpy(o, a, 32);
-      std::memcpy(o + 8, b, 32);
-    }), 8, 8, 16);
+                        std::memcpy(o, a, 32);
+                        std::memcpy(o + 8, b, 32);
+                      }),
+                      8, 8, 16);
   });
 }
 

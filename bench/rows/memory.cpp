@@ -4,38 +4,54 @@
 #include "bench/rows/rows.h"
 
 void memory_rows(Suite& s) {
-  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) { s.row("memory", name, make, note, per); };
+  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) {
+    s.row("memory", name, make, note, per);
+  };
   auto square = [] { return torch::rand({4096, 4096}); };
   row("add_4096_fresh", [&] { return [a = square(), b = square()] { keep(a + b); }; });
-  row("add_4096_out", [&] { return [a = square(), b = square(), o = square()]() mutable { torch::add_out(o, a, b); }; });
-  row("chain5_16M", [&] {
-    return [x = torch::rand({16 * M}), a = torch::rand({16 * M}), b = torch::rand({16 * M}), c = torch::rand({16 * M})] {
-      keep((x * a + b).relu().mul(c).exp());
-    };
-  }, "(x*a+b).relu().mul(c).exp(), every step fresh");
+  row("add_4096_out",
+      [&] { return [a = square(), b = square(), o = square()]() mutable { torch::add_out(o, a, b); }; });
+  row(
+      "chain5_16M",
+      [&] {
+        return [x = torch::rand({16 * M}), a = torch::rand({16 * M}), b = torch::rand({16 * M}),
+                c = torch::rand({16 * M})] { keep((x * a + b).relu().mul(c).exp()); };
+      },
+      "(x*a+b).relu().mul(c).exp(), every step fresh");
   row("softmax_4096", [&] { return [a = square()] { keep(a.softmax(1)); }; });
   row("layer_norm_4096", [&] {
-    return [a = square(), w = torch::rand({4096}), b = torch::rand({4096})] { keep(torch::layer_norm(a, {4096}, w, b)); };
+    return
+        [a = square(), w = torch::rand({4096}), b = torch::rand({4096})] { keep(torch::layer_norm(a, {4096}, w, b)); };
   });
   row("sum_dim0_4096", [&] { return [a = square()] { keep(a.sum(0)); }; });
   row("sum_dim1_4096", [&] { return [a = square()] { keep(a.sum(1)); }; });
   row("sum_all_4096", [&] { return [a = square()] { keep(a.sum()); }; });
   row("transpose_copy_4096", [&] { return [a = square()] { keep(a.t().contiguous()); }; });
-  row("index_select", [] {
-    return [t = torch::rand({262144, 64}), i = torch::randint(0, 262144, {16384}, torch::kLong)] { keep(t.index_select(0, i)); };
-  }, "16384 random rows of 64 floats");
-  row("embedding_fwd_bwd", [] {
-    auto w = grad(torch::rand({50000, 128}));
-    auto i = torch::randint(0, 50000, {8192}, torch::kLong);
-    return [=] {
-      torch::AutoGradMode on(true);
-      clear({w});
-      torch::embedding(w, i).sum().backward();
-    };
-  }, "50k x 128, 8192 lookups, dense gradient");
+  row(
+      "index_select",
+      [] {
+        return [t = torch::rand({262144, 64}), i = torch::randint(0, 262144, {16384}, torch::kLong)] {
+          keep(t.index_select(0, i));
+        };
+      },
+      "16384 random rows of 64 floats");
+  row(
+      "embedding_fwd_bwd",
+      [] {
+        auto w = grad(torch::rand({50000, 128}));
+        auto i = torch::randint(0, 50000, {8192}, torch::kLong);
+        return [=] {
+          torch::AutoGradMode on(true);
+          clear({w});
+          torch::embedding(w, i).sum().backward();
+        };
+      },
+      "50k x 128, 8192 lookups, dense gradient");
   row("sort_1M", [] { return [a = torch::rand({M})] { keep(a.sort()); }; });
   row("topk_1M_100", [] { return [a = torch::rand({M})] { keep(a.topk(100)); }; });
   row("cumsum_1M", [] { return [a = torch::rand({M})] { keep(a.cumsum(0)); }; });
-  row("nonzero_1M", [] { return [a = torch::rand({M}) > 0.5] { keep(a.nonzero()); }; }, "half true");
-  row("masked_select_1M", [] { return [a = torch::rand({M}), m = torch::rand({M}) > 0.5] { keep(a.masked_select(m)); }; });
+  row(
+      "nonzero_1M", [] { return [a = torch::rand({M}) > 0.5] { keep(a.nonzero()); }; }, "half true");
+  row("masked_select_1M",
+      [] { return [a = torch::rand({M}), m = torch::rand({M}) > 0.5] { keep(a.masked_select(m)); }; });
 }

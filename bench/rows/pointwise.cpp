@@ -15,9 +15,11 @@ void pointwise_rows(Suite& s) {
     row("sigmoid_" + l, [=] { return [a = in()] { keep(a.sigmoid()); }; });
     row("gelu_" + l, [=] { return [a = in()] { keep(torch::gelu(a)); }; });
   }
-  row("exp_16M_out", [] { return [a = torch::rand({16 * M}), o = torch::rand({16 * M})]() mutable { torch::exp_out(o, a); }; });
+  row("exp_16M_out",
+      [] { return [a = torch::rand({16 * M}), o = torch::rand({16 * M})]() mutable { torch::exp_out(o, a); }; });
   row("rand_16M", [] { return [] { keep(torch::rand({16 * M})); }; });
   row("randn_16M", [] { return [] { keep(torch::randn({16 * M})); }; });
   row("dropout_16M", [] { return [a = torch::rand({16 * M})] { keep(torch::dropout(a, 0.5, true)); }; });
-  row("bernoulli_16M", [] { return [o = torch::rand({16 * M})]() mutable { o.bernoulli_(0.5); }; }, "in place");
+  row(
+      "bernoulli_16M", [] { return [o = torch::rand({16 * M})]() mutable { o.bernoulli_(0.5); }; }, "in place");
 }

@@ -4,23 +4,30 @@
 #include "bench/rows/rows.h"
 
 void small_rows(Suite& s) {
-  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) { s.row("small", name, make, note, per); };
+  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) {
+    s.row("small", name, make, note, per);
+  };
   row("empty_1", [] { return [] { keep(torch::empty({1})); }; });
   row("zeros_8", [] { return [] { keep(torch::zeros({8})); }; });
-  row("add_1", [] { return [a = torch::rand({1}), b = torch::rand({1})] { keep(a + b); }; }, "fresh output");
+  row(
+      "add_1", [] { return [a = torch::rand({1}), b = torch::rand({1})] { keep(a + b); }; }, "fresh output");
   row("add_1_out", [] {
     return [a = torch::rand({1}), b = torch::rand({1}), o = torch::rand({1})]() mutable { torch::add_out(o, a, b); };
   });
   row("add_1_inplace", [] { return [a = torch::rand({1}), b = torch::zeros({1})]() mutable { a.add_(b); }; });
-  row("add_scalar", [] { return [a = torch::rand({1})] { keep(a + 1.0); }; }, "tensor + C++ double");
+  row(
+      "add_scalar", [] { return [a = torch::rand({1})] { keep(a + 1.0); }; }, "tensor + C++ double");
   row("add_int_float", [] { return [a = torch::ones({1}, torch::kInt), b = torch::rand({1})] { keep(a + b); }; });
   row("add_broadcast_44_4", [] { return [a = torch::rand({4, 4}), b = torch::rand({4})] { keep(a + b); }; });
-  row("mul_1_grad", [] {
-    return [a = grad(torch::rand({1})), b = torch::rand({1})] {
-      torch::AutoGradMode on(true);
-      keep(a * b);
-    };
-  }, "records one node and drops it");
+  row(
+      "mul_1_grad",
+      [] {
+        return [a = grad(torch::rand({1})), b = torch::rand({1})] {
+          torch::AutoGradMode on(true);
+          keep(a * b);
+        };
+      },
+      "records one node and drops it");
   row("relu_44", [] { return [a = torch::randn({4, 4})] { keep(a.relu()); }; });
   row("sum_44", [] { return [a = torch::randn({4, 4})] { keep(a.sum()); }; });
   row("softmax_44", [] { return [a = torch::randn({4, 4})] { keep(a.softmax(1)); }; });

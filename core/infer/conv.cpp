@@ -54,8 +54,8 @@ void check_tensors(Infer& c) {
   const int64_t expected = transposed ? leading : weight.size(1) * groups;
   if (input.size(1) != expected || leading % groups != 0) {
     fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()), ": expected input channels ", expected,
-                     leading % groups ? " and a first size of weight that groups divides" : "", ", got ",
-                     input.size(1), " in input ", text(input.sizes()));
+                     leading % groups ? " and a first size of weight that groups divides" : "", ", got ", input.size(1),
+                     " in input ", text(input.sizes()));
   }
   const TensorImpl* bias = c.tensor_or_null(kBias);
   if (!bias) return;
@@ -158,12 +158,18 @@ TENON_INFER(convolution_backward) {
   }
   constexpr int kMask = 10;
   const int64_t filters[] = {grad.size(1)};
-  if (c.bit(kMask, 0)) c.set(0, input.sizes(), grad.dtype);
-  else c.set_undefined(0);
-  if (c.bit(kMask, 1)) c.set(1, weight.sizes(), grad.dtype);
-  else c.set_undefined(1);
-  if (c.bit(kMask, 2)) c.set(2, filters, grad.dtype);
-  else c.set_undefined(2);
+  if (c.bit(kMask, 0))
+    c.set(0, input.sizes(), grad.dtype);
+  else
+    c.set_undefined(0);
+  if (c.bit(kMask, 1))
+    c.set(1, weight.sizes(), grad.dtype);
+  else
+    c.set_undefined(1);
+  if (c.bit(kMask, 2))
+    c.set(2, filters, grad.dtype);
+  else
+    c.set_undefined(2);
 }
 
 }  // namespace tenon::core

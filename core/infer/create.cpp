@@ -101,8 +101,10 @@ TENON_INFER(empty_like) {
   const TensorImpl& t = c.tensor(0);
   ScalarType dtype = read_options(c, 1, t.dtype);
   auto format = static_cast<MemoryFormat>(c.integer(5, static_cast<int64_t>(MemoryFormat::Preserve)));
-  if (format == MemoryFormat::Preserve) c.set_like(0, t, dtype);
-  else c.set(0, t.sizes(), dtype);
+  if (format == MemoryFormat::Preserve)
+    c.set_like(0, t, dtype);
+  else
+    c.set(0, t.sizes(), dtype);
   apply_memory_format(c, 0, static_cast<int64_t>(format));
 }
 
@@ -154,8 +156,10 @@ TENON_INFER(copy) {
 TENON_INFER(clone) {
   const TensorImpl& t = c.tensor(0);
   int64_t format = c.integer(1, static_cast<int64_t>(MemoryFormat::Preserve));
-  if (format == static_cast<int64_t>(MemoryFormat::Preserve)) c.set_like(0, t, t.dtype);
-  else c.set(0, t.sizes(), t.dtype);
+  if (format == static_cast<int64_t>(MemoryFormat::Preserve))
+    c.set_like(0, t, t.dtype);
+  else
+    c.set(0, t.sizes(), t.dtype);
   apply_memory_format(c, 0, format);
 }
 

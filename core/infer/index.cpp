@@ -11,13 +11,15 @@ namespace {
 
 void check_index_dtype(Infer& c, int arg, const TensorImpl& index) {
   if (index.dtype != kLong && index.dtype != kInt) {
-    fail<IndexError>(c, c.arg(arg), " must be int64 or int32: index tensors are integers, got ", dtype_name(index.dtype));
+    fail<IndexError>(c, c.arg(arg), " must be int64 or int32: index tensors are integers, got ",
+                     dtype_name(index.dtype));
   }
 }
 
 void check_same_dtype(Infer& c, int arg, ScalarType want) {
   if (c.tensor(arg).dtype != want) {
-    fail<TypeError>(c, "expected ", dtype_name(want), " but found ", dtype_name(c.tensor(arg).dtype), " for ", c.arg(arg));
+    fail<TypeError>(c, "expected ", dtype_name(want), " but found ", dtype_name(c.tensor(arg).dtype), " for ",
+                    c.arg(arg));
   }
 }
 
@@ -44,15 +46,16 @@ void check_slices(Infer& c, int dim, const TensorImpl& index, const TensorImpl& 
 }
 
 // index may not be larger than `other` but for `dim`; for gather and scatter.
-void check_within(Infer& c, int dim, const TensorImpl& index, const TensorImpl& other, bool also_dim, const char* name) {
+void check_within(Infer& c, int dim, const TensorImpl& index, const TensorImpl& other, bool also_dim,
+                  const char* name) {
   int n = std::max(1, index.ndim());
   if (n != std::max(1, other.ndim())) {
     fail<IndexError>(c, "argument 'index' has ", index.ndim(), " dimensions but '", name, "' has ", other.ndim());
   }
   for (int d = 0; d < n; ++d) {
     if ((d != dim || also_dim) && size_of(index, d) > size_of(other, d)) {
-      fail<IndexError>(c, "size ", size_of(index, d), " of 'index' at dimension ", d, " exceeds size ", size_of(other, d),
-                       " of '", name, "'");
+      fail<IndexError>(c, "size ", size_of(index, d), " of 'index' at dimension ", d, " exceeds size ",
+                       size_of(other, d), " of '", name, "'");
     }
   }
 }
@@ -101,7 +104,8 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
       }
       for (int i = 0; mask && i < covers; ++i) {
         if (t->size(i) != self.size(d + i)) {
-          fail<IndexError>(c, "mask shape ", text(t->sizes()), " does not match ", text(self.sizes()), " at position ", d + i);
+          fail<IndexError>(c, "mask shape ", text(t->sizes()), " does not match ", text(self.sizes()), " at position ",
+                           d + i);
         }
       }
       out.masked |= mask;
@@ -157,8 +161,8 @@ TENON_INFER(index_put) {
     for (int d = 0; d < values.ndim(); ++d) {
       if (values.size(d) == 1) continue;
       if (lead + d < 0 || values.size(d) != s.sizes[lead + d]) {
-        fail<IndexError>(c, "argument 'values' of shape ", text(values.sizes()), " cannot be broadcast to the indexed shape ",
-                         text(IntArrayRef(s.sizes, s.n)));
+        fail<IndexError>(c, "argument 'values' of shape ", text(values.sizes()),
+                         " cannot be broadcast to the indexed shape ", text(IntArrayRef(s.sizes, s.n)));
       }
     }
   }
@@ -172,8 +176,10 @@ TENON_INFER(index_select) {
   if (index.ndim() > 1) fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
   int64_t sizes[kMaxDims];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
-  if (self.ndim()) sizes[dim] = index.numel;
-  else if (index.numel != 1) fail<IndexError>(c, "a 0-dim tensor takes one index, got ", index.numel);
+  if (self.ndim())
+    sizes[dim] = index.numel;
+  else if (index.numel != 1)
+    fail<IndexError>(c, "a 0-dim tensor takes one index, got ", index.numel);
   c.set(0, {sizes, static_cast<std::size_t>(self.ndim())}, self.dtype);
 }
 
@@ -193,7 +199,8 @@ TENON_INFER(index_reduce) {
 TENON_INFER(index_fill) {
   c.dim(c.integer(1), c.tensor(0).ndim());
   check_index_dtype(c, 2, c.tensor(2));
-  if (c.tensor(2).ndim() > 1) fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", c.tensor(2).ndim());
+  if (c.tensor(2).ndim() > 1)
+    fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", c.tensor(2).ndim());
   set_same(c);
 }
 TENON_INFER(index_fill_tensor) {
@@ -281,7 +288,8 @@ TENON_INFER(embedding_dense_backward) {
   bool fits = grad.ndim() == indices.ndim() + 1;
   for (int d = 0; fits && d < indices.ndim(); ++d) fits = grad.size(d) == indices.size(d);
   if (!fits) {
-    fail<ValueError>(c, "gradient of shape ", text(grad.sizes()), " does not match indices of shape ", text(indices.sizes()));
+    fail<ValueError>(c, "gradient of shape ", text(grad.sizes()), " does not match indices of shape ",
+                     text(indices.sizes()));
   }
   int64_t sizes[2] = {c.integer(2), grad.size(grad.ndim() - 1)};
   c.set(0, sizes, grad.dtype);

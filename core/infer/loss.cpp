@@ -47,8 +47,8 @@ TENON_INFER(nll_loss) {
                      text(target.sizes()));
   }
   if (self.ndim() == 2 && (target.ndim() != 1 || target.size(0) != self.size(0))) {
-    fail<ValueError>(c, "batch size of input (", self.size(0), ") and target (",
-                     target.ndim() ? target.size(0) : 1, ") differ");
+    fail<ValueError>(c, "batch size of input (", self.size(0), ") and target (", target.ndim() ? target.size(0) : 1,
+                     ") differ");
   }
   check_target(c);
   outputs(c, target.sizes());

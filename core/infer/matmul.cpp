@@ -26,8 +26,7 @@ void same_dtype(Infer& c, int a, int b) {
 void same_size(Infer& c, int a, int a_dim, int b, int b_dim) {
   if (c.tensor(a).size(a_dim) != c.tensor(b).size(b_dim)) {
     fail<ValueError>(c, "shapes cannot be multiplied: ", text(c.tensor(a).sizes()), " and ", text(c.tensor(b).sizes()),
-                     "; size ", c.tensor(a).size(a_dim), " at dimension ", a_dim, " is not ",
-                     c.tensor(b).size(b_dim));
+                     "; size ", c.tensor(a).size(a_dim), " at dimension ", a_dim, " is not ", c.tensor(b).size(b_dim));
   }
 }
 

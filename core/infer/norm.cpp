@@ -43,8 +43,10 @@ int check_normalized(Infer& c, const TensorImpl& input, IntArrayRef shape) {
 }
 
 void masked(Infer& c, int k, int mask_arg, IntArrayRef sizes, ScalarType dtype) {
-  if (c.bit(mask_arg, k)) c.set(k, sizes, dtype);
-  else c.set_undefined(k);
+  if (c.bit(mask_arg, k))
+    c.set(k, sizes, dtype);
+  else
+    c.set_undefined(k);
 }
 
 }  // namespace

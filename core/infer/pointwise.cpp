@@ -21,9 +21,12 @@ void take_tensors(Infer& c, int first = 0) {
 
 void shape(Infer& c, ScalarType dtype) {
   switch (c.op.n_args) {
-    case 1: return c.broadcast_shape(0, {0}, dtype);
-    case 2: return c.broadcast_shape(0, {0, 1}, dtype);
-    default: return c.broadcast_shape(0, {0, 1, 2}, dtype);
+    case 1:
+      return c.broadcast_shape(0, {0}, dtype);
+    case 2:
+      return c.broadcast_shape(0, {0, 1}, dtype);
+    default:
+      return c.broadcast_shape(0, {0, 1, 2}, dtype);
   }
 }
 

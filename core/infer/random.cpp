@@ -29,13 +29,30 @@ void check_holds(Infer& c, int64_t v, ScalarType t) {
   if (t == kLong) return;
   int64_t low = 0, high = 0;
   switch (t) {
-    case kBool: high = 1; break;
-    case kByte: high = 255; break;
-    case kChar: low = -128; high = 127; break;
-    case kShort: low = -32768; high = 32767; break;
-    case kInt: low = INT32_MIN; high = INT32_MAX; break;
-    case kHalf: low = -65504; high = 65504; break;
-    default: return;
+    case kBool:
+      high = 1;
+      break;
+    case kByte:
+      high = 255;
+      break;
+    case kChar:
+      low = -128;
+      high = 127;
+      break;
+    case kShort:
+      low = -32768;
+      high = 32767;
+      break;
+    case kInt:
+      low = INT32_MIN;
+      high = INT32_MAX;
+      break;
+    case kHalf:
+      low = -65504;
+      high = 65504;
+      break;
+    default:
+      return;
   }
   if (v < low || v > high) fail<ValueError>(c, "bound ", v, " does not fit ", dtype_name(t));
 }
@@ -124,7 +141,8 @@ TENON_INFER(native_dropout_backward) {
 
 TENON_INFER(multinomial) {
   const TensorImpl& t = c.tensor(0);
-  if (t.ndim() != 1 && t.ndim() != 2) fail<ValueError>(c, "expected a vector or a matrix of weights, got ", t.ndim(), " dimensions");
+  if (t.ndim() != 1 && t.ndim() != 2)
+    fail<ValueError>(c, "expected a vector or a matrix of weights, got ", t.ndim(), " dimensions");
   int64_t n = c.integer(1), weights = t.size(t.ndim() - 1), rows = t.ndim() == 2 ? t.size(0) : 1;
   if (n <= 0) fail<ValueError>(c, "argument 'num_samples' must be positive, got ", n);
   if (!c.flag(2) && n > weights) {

@@ -31,8 +31,10 @@ void set_reduced(Infer& c, int k, uint64_t mask, bool keepdim, ScalarType dtype)
   int n = 0;
   for (int d = 0; d < t.ndim(); ++d) {
     const bool gone = mask >> d & 1;
-    if (!gone) sizes[n++] = t.size(d);
-    else if (keepdim) sizes[n++] = 1;
+    if (!gone)
+      sizes[n++] = t.size(d);
+    else if (keepdim)
+      sizes[n++] = 1;
   }
   c.set(k, IntArrayRef(sizes, static_cast<std::size_t>(n)), dtype);
 }
@@ -59,8 +61,9 @@ void need_elements(const Infer& c, uint64_t mask) {
 
 void need_any(const Infer& c) {
   if (c.tensor(0).numel == 0) {
-    fail<IndexError>(c, "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                        "the 'dim' argument.");
+    fail<IndexError>(c,
+                     "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                     "the 'dim' argument.");
   }
 }
 

@@ -36,8 +36,10 @@ TENON_INFER(kthvalue) {
   int64_t sizes[kMaxDims];
   int n = 0;
   for (int d = 0; d < t.ndim(); ++d) {
-    if (d != dim) sizes[n++] = t.size(d);
-    else if (c.flag(3)) sizes[n++] = 1;
+    if (d != dim)
+      sizes[n++] = t.size(d);
+    else if (c.flag(3))
+      sizes[n++] = 1;
   }
   IntArrayRef shape(sizes, static_cast<std::size_t>(n));
   c.set(0, shape, t.dtype);
@@ -72,7 +74,8 @@ TENON_INFER(searchsorted) {
   }
   if (!c.none(4)) {
     std::string_view side(c.in[4].u.str, c.in[4].len);
-    if (side != "left" && side != "right") fail<ValueError>(c, "argument 'side' must be left or right, got '", side, "'");
+    if (side != "left" && side != "right")
+      fail<ValueError>(c, "argument 'side' must be left or right, got '", side, "'");
     if (side == "left" && c.flag(3)) fail<ValueError>(c, "side 'left' contradicts right=true");
   }
   if (const TensorImpl* sorter = c.tensor_or_null(5)) {

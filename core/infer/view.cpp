@@ -75,7 +75,7 @@ bool view_strides(const TensorImpl& t, IntArrayRef shape, int64_t* strides) {
   }
   // Old dimensions that lie in one run of memory may be cut and joined.
   int v = static_cast<int>(shape.size()) - 1;
-  int64_t run = 1;    // elements of the current run of old dimensions
+  int64_t run = 1;  // elements of the current run of old dimensions
   int64_t base = t.ndim() ? t.stride(t.ndim() - 1) : 1;
   int64_t taken = 1;  // of which the new dimensions have covered
   for (int d = t.ndim() - 1; d >= 0; --d) {
@@ -126,8 +126,8 @@ TENON_INFER(as_strided) {
     s.push(c, size[d], stride[d]);
     empty |= size[d] == 0;
     int64_t span;
-    if (size[d] > 0 && (__builtin_mul_overflow(size[d] - 1, stride[d], &span) ||
-                        __builtin_add_overflow(last, span, &last))) {
+    if (size[d] > 0 &&
+        (__builtin_mul_overflow(size[d] - 1, stride[d], &span) || __builtin_add_overflow(last, span, &last))) {
       fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
     }
   }
@@ -151,8 +151,8 @@ TENON_INFER(expand) {
     int64_t have = d < lead ? 1 : t.size(d - lead);
     int64_t size = want[d] == -1 && d >= lead ? have : want[d];
     if (size < 0 || (have != size && have != 1)) {
-      fail<ValueError>(c, "cannot expand size ", have, " to ", want[d], " at dimension ", d, " (", text(t.sizes()), " to ",
-                       text(want), ")");
+      fail<ValueError>(c, "cannot expand size ", have, " to ", want[d], " at dimension ", d, " (", text(t.sizes()),
+                       " to ", text(want), ")");
     }
     bool keeps = d >= lead && have == size;
     s.push(c, size, keeps ? t.stride(d - lead) : 0);

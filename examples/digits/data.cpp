@@ -59,8 +59,7 @@ std::vector<int> parse_line(const std::string& path, const char* p, const char* 
 
 int64_t square_root(std::size_t n) {
   int64_t r = 1;
-  while (static_cast<std::size_t>(r * r) < n)
-    ++r;
+  while (static_cast<std::size_t>(r * r) < n) ++r;
   return static_cast<std::size_t>(r * r) == n ? r : 0;
 }
 
@@ -78,8 +77,7 @@ void add_row(const std::string& path, int64_t line, const std::vector<int>& valu
   }
   int label = values.back();
   if (label < 0 || label >= kClasses) fail(path, where + ": label " + std::to_string(label) + " is not 0 to 9");
-  for (std::size_t i = 0; i + 1 < values.size(); ++i)
-    out.pixels.push_back(static_cast<float>(values[i]) / kCsvMax);
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) out.pixels.push_back(static_cast<float>(values[i]) / kCsvMax);
   out.labels.push_back(label);
 }
 
@@ -98,8 +96,7 @@ Images parse_csv(const std::string& path, const std::string& bytes) {
 
 uint32_t big_endian(const std::string& bytes, std::size_t at) {
   uint32_t v = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    v = v << 8 | static_cast<unsigned char>(bytes[at + i]);
+  for (std::size_t i = 0; i < 4; ++i) v = v << 8 | static_cast<unsigned char>(bytes[at + i]);
   return v;
 }
 
@@ -137,8 +134,7 @@ void append(const Images& from, int64_t i, Images& to) {
 
 // std::shuffle gives different orders on different standard libraries; the generator itself does not.
 void shuffle(std::vector<int64_t>& v, std::mt19937_64& rng) {
-  for (std::size_t i = v.size(); i > 1; --i)
-    std::swap(v[i - 1], v[rng() % i]);
+  for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[rng() % i]);
 }
 
 }  // namespace
@@ -164,8 +160,7 @@ Split split(const Images& all) {
     }
     shuffle(members, rng);
     std::size_t held_out = (members.size() + 2) / 5;
-    for (std::size_t i = 0; i < members.size(); ++i)
-      append(all, members[i], i < held_out ? out.test : out.train);
+    for (std::size_t i = 0; i < members.size(); ++i) append(all, members[i], i < held_out ? out.test : out.train);
   }
   return out;
 }

@@ -30,8 +30,7 @@ std::string line(const plugins::Info& p) {
 
 std::string no_plugin(const std::string& device) {
   std::string out = "no plugin serves the device '" + device + "'. Looked in:\n";
-  for (const auto& folder : plugins::search_folders())
-    out += "  " + folder + "\n";
+  for (const auto& folder : plugins::search_folders()) out += "  " + folder + "\n";
   auto found = plugins::list();
   out += found.empty() ? "and found none there.\n" : "and found:\n" + describe_plugins();
   std::string file = "libtenon_" + device.substr(0, device.find(':'));
@@ -58,8 +57,7 @@ void count(void*, const tenon::core::Op& op, int, int64_t begin_ns, int64_t end_
 
 std::string describe_plugins() {
   std::string out;
-  for (const auto& p : plugins::list())
-    out += line(p);
+  for (const auto& p : plugins::list()) out += line(p);
   return out.empty() ? "  none\n" : out;
 }
 
@@ -90,8 +88,7 @@ std::string KernelTimes::table(std::size_t rows) const {
   std::vector<std::pair<std::string_view, Entry>> sorted(g_times.begin(), g_times.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
   int64_t total = 0;
-  for (const auto& [name, e] : sorted)
-    total += e.ns;
+  for (const auto& [name, e] : sorted) total += e.ns;
   std::string out = "op                                     calls        ms    share\n";
   char text[128];
   for (std::size_t i = 0; i < std::min(rows, sorted.size()); ++i) {

@@ -59,10 +59,8 @@ void save_and_reload(Run& r, const digits::Split& split, const tenon::Device& de
 
 void print_spread(const std::vector<double>& accuracies) {
   double mean = 0, square = 0;
-  for (double a : accuracies)
-    mean += a / static_cast<double>(accuracies.size());
-  for (double a : accuracies)
-    square += (a - mean) * (a - mean);
+  for (double a : accuracies) mean += a / static_cast<double>(accuracies.size());
+  for (double a : accuracies) square += (a - mean) * (a - mean);
   auto [low, high] = std::minmax_element(accuracies.begin(), accuracies.end());
   std::printf("%zu seeds: mean test accuracy %.2f %%, standard deviation %.2f, from %.2f to %.2f %%\n",
               accuracies.size(), 100 * mean,

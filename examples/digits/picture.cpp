@@ -30,8 +30,7 @@ void label(std::string& out, double x, double y, const char* anchor, const std::
 
 void loss_curve(std::string& out, const std::vector<Epoch>& history) {
   double top = 1e-9;
-  for (const auto& e : history)
-    top = std::max(top, e.loss);
+  for (const auto& e : history) top = std::max(top, e.loss);
   auto x = [&](std::size_t i) {
     return kMargin +
            kPanel * static_cast<double>(i) / static_cast<double>(std::max<std::size_t>(history.size() - 1, 1));
@@ -58,8 +57,7 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
 void confusion(std::string& out, const Judgement& judgement) {
   constexpr double kLeft = 2 * kMargin + kPanel + 30, kCell = kPanel / 10.0;
   int most = 1;
-  for (const auto& row : judgement.confusion)
-    most = std::max(most, *std::max_element(row.begin(), row.end()));
+  for (const auto& row : judgement.confusion) most = std::max(most, *std::max_element(row.begin(), row.end()));
   for (std::size_t truth = 0; truth < 10; ++truth) {
     double y = kMargin + kCell * static_cast<double>(truth);
     label(out, kLeft - 8, y + kCell / 2 + 5, "end", std::to_string(truth));

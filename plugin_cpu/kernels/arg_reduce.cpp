@@ -101,8 +101,10 @@ void run(const Tensor& self, const Shape& s, const Tensor& values, const Tensor&
         const int64_t o = task / blocks, j0 = task % blocks * kColumns;
         const int64_t n = s.inner - j0 < kColumns ? s.inner - j0 : kColumns, out = o * s.inner + j0;
         const T* p = in + o * s.length * s.inner + j0;
-        if (s.inner == 1) at[out] = best_of_row<kMax>(p, s.length);
-        else best_of_columns<kMax>(p, s.length, s.inner, n, at + out);
+        if (s.inner == 1)
+          at[out] = best_of_row<kMax>(p, s.length);
+        else
+          best_of_columns<kMax>(p, s.length, s.inner, n, at + out);
         for (int64_t j = 0; v && j < n; ++j) v[out + j] = p[at[out + j] * s.inner + j];
       }
     });

@@ -86,8 +86,10 @@ void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
           }
         }
         // Integers divide as C++ does, towards zero.
-        if constexpr (std::is_integral_v<C>) out[at] = static_cast<T>(static_cast<int64_t>(sum) / w.divisor);
-        else out[at] = T(sum / static_cast<C>(w.divisor));
+        if constexpr (std::is_integral_v<C>)
+          out[at] = static_cast<T>(static_cast<int64_t>(sum) / w.divisor);
+        else
+          out[at] = T(sum / static_cast<C>(w.divisor));
       });
     }
   });
@@ -102,8 +104,10 @@ void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
     for (int64_t q = begin; q < end; ++q) {
       const T* grad = dy + q * p.out_plane();
       C* sum;
-      if constexpr (std::is_same_v<C, T>) sum = dx + q * n;
-      else sum = sums.data();
+      if constexpr (std::is_same_v<C, T>)
+        sum = dx + q * n;
+      else
+        sum = sums.data();
       std::fill(sum, sum + n, C(0));
       each_output(p, windows, [&](int64_t at, const Window& w) {
         const C share = static_cast<C>(static_cast<C>(grad[at]) / static_cast<C>(w.divisor));
@@ -126,7 +130,7 @@ tn_status avg_forward(Tensor out, Tensor self, int nd, Ints kernel, Ints stride,
   const Pool p = pool_windows(self, out, nd, kernel, stride, pad, {});
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return window(p, divisor, o); });
+    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
   });
   return TN_OK;
 }
@@ -136,7 +140,7 @@ tn_status avg_backward(Tensor out, Tensor grad, int nd, Ints kernel, Ints stride
   const Pool p = pool_windows(out, grad, nd, kernel, stride, pad, {});
   dispatch_number(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return window(p, divisor, o); });
+    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return window(p, divisor, o); });
   });
   return TN_OK;
 }
@@ -146,7 +150,7 @@ tn_status cells(Tensor out, Tensor self, int nd) {
   const Pool p = pool_shape(self, out, nd);
   dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return cell_window(p, o); });
+    forward<T>(p, self.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return cell_window(p, o); });
   });
   return TN_OK;
 }
@@ -156,7 +160,7 @@ tn_status cells_backward(Tensor out, Tensor grad, int nd) {
   const Pool p = pool_shape(out, grad, nd);
   dispatch_floating(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t (&o)[3]) { return cell_window(p, o); });
+    backward<T>(p, grad.data<T>(), out.data<T>(), [&](const int64_t(&o)[3]) { return cell_window(p, o); });
   });
   return TN_OK;
 }

@@ -62,8 +62,8 @@ void normalize_channel(const Shape& s, const T* x, T* y, int64_t c, double mean,
 
 template <class T>
 void move(T& running, double value, double momentum) {
-  running = T(static_cast<Wide<T>>((1 - momentum) * static_cast<double>(static_cast<Wide<T>>(running)) +
-                                   momentum * value));
+  running =
+      T(static_cast<Wide<T>>((1 - momentum) * static_cast<double>(static_cast<Wide<T>>(running)) + momentum * value));
 }
 
 template <class T>
@@ -126,8 +126,8 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
         double sum = 0, dot = 0;
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = s.at(n, c);
-          const auto part = row_gradient_sums(dy(grad.data<T>() + at, s.plane), x(input.data<T>() + at, s.plane),
-                                              s.plane, shift);
+          const auto part =
+              row_gradient_sums(dy(grad.data<T>() + at, s.plane), x(input.data<T>() + at, s.plane), s.plane, shift);
           sum += part.first;
           dot += part.second;
         }

@@ -58,7 +58,8 @@ tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
       if (skipped(tensors[k])) continue;
       const int64_t width = tensors[k].size(dim) * inner;
       const char* from = tensors[k].data<char>();
-      for (int64_t r = begin; r < end; ++r) std::memcpy(to + r * row + at, from + r * width, static_cast<std::size_t>(width));
+      for (int64_t r = begin; r < end; ++r)
+        std::memcpy(to + r * row + at, from + r * width, static_cast<std::size_t>(width));
       at += width;
     }
   });

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <optional>
 
-#include "plugin_cpu/conv.h"
 #include "plugin_cpu/buffer.h"
+#include "plugin_cpu/conv.h"
 
 namespace {
 
 using namespace tenon::sdk;
-using tenon::cpu::Conv;
 using tenon::cpu::Buffer;
+using tenon::cpu::Conv;
 
 // `x` is the wider side: the input, or the output of a transposed convolution.
 Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation, int64_t groups) {
@@ -77,7 +77,9 @@ class Widened {
 };
 
 template <class T>
-const T* as(const void* p) { return static_cast<const T*>(p); }
+const T* as(const void* p) {
+  return static_cast<const T*>(p);
+}
 
 // Small cases are not worth a primitive, which takes about a millisecond to make.
 bool onednn_pays(DType t, const Conv& c) { return t == kFloat32 && c.work() * c.batch > 65536; }
@@ -124,8 +126,7 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
     backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(), w.data(), y.data());
     if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
   } else {
-    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(), b.data(),
-            y.data());
+    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(), b.data(), y.data());
   }
   y.store();
   return TN_OK;
@@ -142,15 +143,19 @@ tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Ten
   if (grad_input.defined() && empty) zero(grad_input);
   if (grad_input.defined() && !empty) {
     const Widened out(grad_input, false);
-    if (transposed) forward(t, c, dy.data(), w.data(), nullptr, out.data());
-    else backward_data(t, c, dy.data(), w.data(), out.data());
+    if (transposed)
+      forward(t, c, dy.data(), w.data(), nullptr, out.data());
+    else
+      backward_data(t, c, dy.data(), w.data(), out.data());
     out.store();
   }
   if (grad_weight.defined() && empty) zero(grad_weight);
   if (grad_weight.defined() && !empty) {
     const Widened out(grad_weight, false);
-    if (transposed) backward_weights(t, c, dy.data(), x.data(), out.data());
-    else backward_weights(t, c, x.data(), dy.data(), out.data());
+    if (transposed)
+      backward_weights(t, c, dy.data(), x.data(), out.data());
+    else
+      backward_weights(t, c, x.data(), dy.data(), out.data());
     out.store();
   }
   if (grad_bias.defined()) {

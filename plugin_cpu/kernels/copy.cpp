@@ -38,7 +38,8 @@ void turn(const char* src, int64_t row_stride, T* tile) {
     for (int64_t i = 0; i < n; i += 4) {
       for (int64_t j = 0; j < n; j += 4) {
         const char* s = src + i * row_stride + j * 4;
-        auto a = P::load(s), b = P::load(s + row_stride), c = P::load(s + 2 * row_stride), d = P::load(s + 3 * row_stride);
+        auto a = P::load(s), b = P::load(s + row_stride), c = P::load(s + 2 * row_stride),
+             d = P::load(s + 3 * row_stride);
         auto ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
         auto cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
         char* t = reinterpret_cast<char*>(tile + j * n + i);
@@ -68,7 +69,8 @@ void turn(const char* src, int64_t row_stride, T* tile) {
 
 // dst[j][i] = src[i][j] for i of [i0, i1) and all j; dst rows are dst_stride bytes apart, src rows src_stride.
 template <class T>
-void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t i0, int64_t i1, int64_t nj) {
+void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t i0, int64_t i1,
+                    int64_t nj) {
   constexpr int64_t n = kLine / sizeof(T), item = sizeof(T);
   alignas(64) T tile[n * n];
   for (int64_t i = i0; i < i1; i += n) {

@@ -38,16 +38,32 @@ template <class T>
 using Sum = std::conditional_t<std::is_same_v<accumulate_t<T>, int64_t>, int64_t, double>;
 
 struct Add {
-  template <class A> static A start() { return A(0); }
-  template <class A> static A step(A a, A v) { return a + v; }
+  template <class A>
+  static A start() {
+    return A(0);
+  }
+  template <class A>
+  static A step(A a, A v) {
+    return a + v;
+  }
 };
 struct Multiply {
-  template <class A> static A start() { return A(1); }
-  template <class A> static A step(A a, A v) { return a * v; }
+  template <class A>
+  static A start() {
+    return A(1);
+  }
+  template <class A>
+  static A step(A a, A v) {
+    return a * v;
+  }
 };
 struct LogAddExp {
-  template <class A> static A start() { return -std::numeric_limits<A>::infinity(); }
-  template <class A> static A step(A a, A v) {
+  template <class A>
+  static A start() {
+    return -std::numeric_limits<A>::infinity();
+  }
+  template <class A>
+  static A step(A a, A v) {
     const A high = a > v || a != a ? a : v, low = a > v || a != a ? v : a;
     if (std::isinf(high) && high == low) return high;
     return high + std::log1p(std::exp(low - high));
@@ -68,8 +84,10 @@ void scan(const Tensor& out, const Tensor& self, int64_t dim) {
       }
     });
   };
-  if constexpr (std::is_same_v<Op, LogAddExp>) dispatch_floating(self.dtype(), body);
-  else dispatch_all(self.dtype(), body);
+  if constexpr (std::is_same_v<Op, LogAddExp>)
+    dispatch_floating(self.dtype(), body);
+  else
+    dispatch_all(self.dtype(), body);
 }
 
 tn_status cumsum(Call&, Tensor out, Tensor self, int64_t dim, std::optional<DType>) {

@@ -15,11 +15,12 @@ namespace {
 
 using namespace sdk;
 
-tn_status randperm(Call&, Tensor out, int64_t n, Generator g, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
-                   std::optional<bool>) {
+tn_status randperm(Call&, Tensor out, int64_t n, Generator g, std::optional<DType>, std::optional<Layout>,
+                   std::optional<Device>, std::optional<bool>) {
   std::vector<Keyed<uint64_t>> keys(static_cast<std::size_t>(n));
   each_random(g, n, 2, [&](int64_t at, int64_t count, const uint32_t* w) {
-    for (int64_t i = 0; i < count; ++i) keys[static_cast<std::size_t>(at + i)] = {wide_word(w, i), static_cast<uint32_t>(at + i)};
+    for (int64_t i = 0; i < count; ++i)
+      keys[static_cast<std::size_t>(at + i)] = {wide_word(w, i), static_cast<uint32_t>(at + i)};
   });
   sort_keys(keys);
   dispatch_number(out.dtype(), [&](auto tag) {
@@ -39,14 +40,16 @@ std::vector<double> weights_of(const T* row, int64_t n, int64_t draws, bool repl
   int64_t positive = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(row[i]);
-    if (!(v >= 0) || std::isinf(v)) throw Error(TN_ERROR_VALUE, "weight ", v, " at position ", i, " must be finite and not negative");
+    if (!(v >= 0) || std::isinf(v))
+      throw Error(TN_ERROR_VALUE, "weight ", v, " at position ", i, " must be finite and not negative");
     w[static_cast<std::size_t>(i)] = v;
     sum += v;
     positive += v > 0;
   }
   if (!(sum > 0)) throw Error(TN_ERROR_VALUE, "the weights sum up to ", sum);
   if (!replacement && positive < draws) {
-    throw Error(TN_ERROR_VALUE, "cannot draw ", draws, " without replacement: only ", positive, " weights are positive");
+    throw Error(TN_ERROR_VALUE, "cannot draw ", draws, " without replacement: only ", positive,
+                " weights are positive");
   }
   return w;
 }
@@ -78,8 +81,10 @@ tn_status multinomial(Call&, Tensor out, Tensor self, int64_t draws, bool replac
     for (int64_t r = 0; r < rows; ++r) {
       std::vector<double> w = weights_of(self.data<T>() + r * n, n, draws, replacement);
       PhiloxReader words(g.seed(), g.offset(), static_cast<uint64_t>(r * per_row));
-      if (replacement) draw_again(w, draws, words, out.data<int64_t>() + r * draws);
-      else draw_once(w, draws, words, out.data<int64_t>() + r * draws);
+      if (replacement)
+        draw_again(w, draws, words, out.data<int64_t>() + r * draws);
+      else
+        draw_once(w, draws, words, out.data<int64_t>() + r * draws);
     }
   });
   return TN_OK;

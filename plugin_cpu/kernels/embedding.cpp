@@ -33,8 +33,8 @@ tn_status embedding(Call&, Tensor out, Tensor weight, Tensor indices, int64_t, b
 TN_KERNEL(embedding, embedding, dtypes("floating").mixed_dtypes());
 
 template <class A, class T>
-void add_rows(A* __restrict sum, const T* __restrict grad, const std::vector<int64_t>& at, const std::vector<int64_t>& count,
-              int64_t width, int64_t skip, int64_t begin, int64_t end) {
+void add_rows(A* __restrict sum, const T* __restrict grad, const std::vector<int64_t>& at,
+              const std::vector<int64_t>& count, int64_t width, int64_t skip, int64_t begin, int64_t end) {
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (at[i] == skip) continue;
     A* __restrict s = sum + at[i] * width;

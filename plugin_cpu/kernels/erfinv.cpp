@@ -33,7 +33,8 @@ tn_status erfinv(Call&, Tensor out, Tensor self) {
     T* to = out.data<T>();
     parallel_for(self.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        to[i] = static_cast<T>(static_cast<compute_t<T>>(inverse(static_cast<double>(static_cast<compute_t<T>>(in[i])))));
+        to[i] =
+            static_cast<T>(static_cast<compute_t<T>>(inverse(static_cast<double>(static_cast<compute_t<T>>(in[i])))));
       }
     });
   });

@@ -54,9 +54,8 @@ TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all").any_strides().mixed_dtypes().i
 tn_status zero(Call&, Tensor out, Tensor) {
   if (out.contiguous()) {
     char* p = out.data<char>();
-    parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-      std::memset(p + begin, 0, static_cast<std::size_t>(end - begin));
-    });
+    parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20,
+                 [&](int64_t begin, int64_t end) { std::memset(p + begin, 0, static_cast<std::size_t>(end - begin)); });
     return TN_OK;
   }
   dispatch_size(out.dtype(), [&](auto tag) { fill_with(out, tn_type(tag){0}); });
@@ -94,7 +93,8 @@ template <class C>
 struct Evenly {
   C start, end, step;
   int64_t n;
-  Evenly(C a, C b, int64_t steps) : start(a), end(b), step(steps > 1 ? (b - a) / static_cast<C>(steps - 1) : 0), n(steps) {}
+  Evenly(C a, C b, int64_t steps)
+      : start(a), end(b), step(steps > 1 ? (b - a) / static_cast<C>(steps - 1) : 0), n(steps) {}
   C operator()(int64_t i) const {
     return i < n / 2 || n == 1 ? start + step * static_cast<C>(i) : end - step * static_cast<C>(n - 1 - i);
   }
@@ -108,8 +108,10 @@ double end_of(const Tensor& out, const Scalar& s) {
 tn_status linspace(Call&, Tensor out, Scalar start, Scalar end, int64_t steps, std::optional<DType>,
                    std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   const double a = end_of(out, start), b = end_of(out, end);
-  if (out.dtype() == kFloat32) by_position(out, Evenly<float>(static_cast<float>(a), static_cast<float>(b), steps));
-  else by_position(out, Evenly<double>(a, b, steps));
+  if (out.dtype() == kFloat32)
+    by_position(out, Evenly<float>(static_cast<float>(a), static_cast<float>(b), steps));
+  else
+    by_position(out, Evenly<double>(a, b, steps));
   return TN_OK;
 }
 TN_KERNEL(linspace, linspace, dtypes("number"));
@@ -148,7 +150,8 @@ tn_status triangle(Call&, Tensor out, Tensor self, int64_t diagonal) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t i = r % rows, at = r * columns * item;
       const int64_t cut = std::clamp<int64_t>(i + diagonal + (Lower ? 1 : 0), 0, columns);
-      const std::size_t left = static_cast<std::size_t>(cut * item), right = static_cast<std::size_t>((columns - cut) * item);
+      const std::size_t left = static_cast<std::size_t>(cut * item),
+                        right = static_cast<std::size_t>((columns - cut) * item);
       if (Lower) {
         if (to != from) std::memcpy(to + at, from + at, left);
         std::memset(to + at + left, 0, right);

@@ -62,9 +62,8 @@ tn_status gather(Call&, Tensor out, Tensor self, int64_t dim, Tensor index, bool
   dispatch_index(index.dtype(), [&](auto index_tag) {
     dispatch_size(out.dtype(), [&](auto tag) {
       using T = tn_type(tag);
-      each_position<tn_type(index_tag)>(loop, 2, 1, [](char** p) {
-        *reinterpret_cast<T*>(p[0]) = *reinterpret_cast<const T*>(p[1]);
-      });
+      each_position<tn_type(index_tag)>(
+          loop, 2, 1, [](char** p) { *reinterpret_cast<T*>(p[0]) = *reinterpret_cast<const T*>(p[1]); });
     });
   });
   return TN_OK;
@@ -79,9 +78,8 @@ void combine_into(const Tensor& out, int64_t dim, const Tensor& index, const Ten
   loop.add(index);
   loop.add(src);
   dispatch_index(index.dtype(), [&](auto index_tag) {
-    each_position<tn_type(index_tag)>(loop, 1, 0, [&](char** p) {
-      combine(*reinterpret_cast<A*>(p[0]), *reinterpret_cast<const T*>(p[2]));
-    });
+    each_position<tn_type(index_tag)>(
+        loop, 1, 0, [&](char** p) { combine(*reinterpret_cast<A*>(p[0]), *reinterpret_cast<const T*>(p[2])); });
   });
 }
 
@@ -153,8 +151,10 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
         int64_t& count = *reinterpret_cast<int64_t*>(p[3] + at * count_stride);
         A& t = *reinterpret_cast<A*>(p[0]);
         const A v = convert<A>(*reinterpret_cast<const T*>(p[2]));
-        if (count++ == 0 && !include_self) t = v;
-        else join_to<A>(t, v, join);
+        if (count++ == 0 && !include_self)
+          t = v;
+        else
+          join_to<A>(t, v, join);
       });
     });
     if (join == Join::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);

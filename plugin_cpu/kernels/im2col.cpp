@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Overwritten: the output. Sums of col2im run over the taps in order; 16-bit floats are summed in float.
-#include "tenon/sdk/ops/col2im.h"
 #include "tenon/sdk/ops/im2col.h"
+#include "tenon/sdk/ops/col2im.h"
 
 #include <vector>
 

@@ -19,12 +19,12 @@ using namespace sdk;
 
 // The dimensions of self, each with an index or without.
 struct Plan {
-  std::vector<Tensor> index;             // one a dimension of self; undefined: all of it
-  std::list<Scratch> positions;          // of masks
-  std::vector<int64_t> shape;            // broadcast shape of the index tensors
-  int at = 0;                            // where that shape stands in the result
-  std::vector<int64_t> kept;             // dimensions of self without an index
-  std::vector<int64_t> offsets;          // bytes into self, by position of `shape`
+  std::vector<Tensor> index;     // one a dimension of self; undefined: all of it
+  std::list<Scratch> positions;  // of masks
+  std::vector<int64_t> shape;    // broadcast shape of the index tensors
+  int at = 0;                    // where that shape stands in the result
+  std::vector<int64_t> kept;     // dimensions of self without an index
+  std::vector<int64_t> offsets;  // bytes into self, by position of `shape`
 };
 
 bool is_mask(const Tensor& t) { return is_bool(t.dtype()) || t.dtype() == kUInt8; }
@@ -90,8 +90,10 @@ void add_offsets(Plan& plan, const Tensor& self, int d, const Tensor& out_of) {
 
 void make_plan(Plan& plan, const Tensor& self, const TensorList& indices) {
   for (int64_t k = 0; k < indices.size(); ++k) {
-    if (indices[k].defined() && is_mask(indices[k])) add_mask(plan, indices[k]);
-    else plan.index.push_back(indices[k]);
+    if (indices[k].defined() && is_mask(indices[k]))
+      add_mask(plan, indices[k]);
+    else
+      plan.index.push_back(indices[k]);
   }
   plan.index.resize(static_cast<std::size_t>(self.ndim()));
   int first = -1, last = -1, count = 0;
@@ -135,7 +137,8 @@ struct Walk {
     rest.base[1] = other.data<char>();
     for (int i = 0; i < n_rest; ++i) {
       const int loop_dim = n_rest - 1 - i;
-      rest.strides[loop_dim][0] = self.stride(static_cast<int>(plan.kept[static_cast<std::size_t>(i)])) * item_size(self.dtype());
+      rest.strides[loop_dim][0] =
+          self.stride(static_cast<int>(plan.kept[static_cast<std::size_t>(i)])) * item_size(self.dtype());
       rest.strides[loop_dim][1] = step(i < plan.at ? i : i + n_index);
     }
     rest.finish(1);
@@ -212,8 +215,8 @@ void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
   for (int d = 0; d < values.ndim(); ++d) {
     if (values.size(d) == 1) continue;
     if (lead + d < 0 || values.size(d) != shape[static_cast<std::size_t>(lead + d)]) {
-      throw Error(TN_ERROR_INDEX, "argument 'values' of shape ", values.sizes(), " cannot be broadcast to the indexed shape ",
-                  Ints(shape.data(), static_cast<int64_t>(shape.size())));
+      throw Error(TN_ERROR_INDEX, "argument 'values' of shape ", values.sizes(),
+                  " cannot be broadcast to the indexed shape ", Ints(shape.data(), static_cast<int64_t>(shape.size())));
     }
   }
 }

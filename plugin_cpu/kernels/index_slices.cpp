@@ -182,10 +182,13 @@ tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
       loop.rest.run(0, loop.rest.numel, [&](char* const* p, const int64_t* s, int64_t n) {
         for (int64_t i = 0; i < n; ++i) {
           A& t = *reinterpret_cast<A*>(p[0] + i * s[0] + at[k] * loop.stride[0]);
-          const A v = convert<A>(*reinterpret_cast<const T*>(p[1] + i * s[1] + static_cast<int64_t>(k) * loop.stride[1]));
+          const A v =
+              convert<A>(*reinterpret_cast<const T*>(p[1] + i * s[1] + static_cast<int64_t>(k) * loop.stride[1]));
           int64_t& count = *reinterpret_cast<int64_t*>(p[2] + i * s[2] + at[k] * count_stride);
-          if (count++ == 0 && !include_self) t = v;
-          else join_to<A>(t, v, join);
+          if (count++ == 0 && !include_self)
+            t = v;
+          else
+            join_to<A>(t, v, join);
         }
       });
     }

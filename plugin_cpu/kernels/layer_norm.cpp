@@ -84,8 +84,8 @@ void add_blocks(Tensor out, const Wide<T>* parts, int64_t blocks, int64_t step, 
   });
 }
 
-tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,
-                              Tensor input, Ints shape, Tensor mean, Tensor rstd, OptTensor weight, OptTensor, Bools) {
+tn_status layer_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad, Tensor input,
+                              Ints shape, Tensor mean, Tensor rstd, OptTensor weight, OptTensor, Bools) {
   const int64_t n = product(shape), rows = mean.numel();
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
@@ -147,9 +147,9 @@ tn_status group_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
   return TN_OK;
 }
 
-tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,
-                              Tensor input, Tensor mean, Tensor rstd, OptTensor weight, int64_t batch,
-                              int64_t channels, int64_t plane, int64_t groups, Bools) {
+tn_status group_norm_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad, Tensor input,
+                              Tensor mean, Tensor rstd, OptTensor weight, int64_t batch, int64_t channels,
+                              int64_t plane, int64_t groups, Bools) {
   const int64_t per_group = channels / groups, n = per_group * plane;
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);

@@ -55,10 +55,14 @@ void fill_masked_bits(const Tensor& out, const Tensor& self, const Tensor& mask,
 
 template <class V>
 void fill_masked_value(const Tensor& out, const Tensor& self, const Tensor& mask, V value) {
-  if constexpr (sizeof(V) == 1) fill_masked_bits<uint8_t>(out, self, mask, value);
-  else if constexpr (sizeof(V) == 2) fill_masked_bits<uint16_t>(out, self, mask, value);
-  else if constexpr (sizeof(V) == 4) fill_masked_bits<uint32_t>(out, self, mask, value);
-  else fill_masked_bits<uint64_t>(out, self, mask, value);
+  if constexpr (sizeof(V) == 1)
+    fill_masked_bits<uint8_t>(out, self, mask, value);
+  else if constexpr (sizeof(V) == 2)
+    fill_masked_bits<uint16_t>(out, self, mask, value);
+  else if constexpr (sizeof(V) == 4)
+    fill_masked_bits<uint32_t>(out, self, mask, value);
+  else
+    fill_masked_bits<uint64_t>(out, self, mask, value);
 }
 
 tn_status masked_fill(Call&, Tensor out, Tensor self, Tensor mask, Scalar value) {
@@ -71,7 +75,8 @@ tn_status masked_fill_tensor(Call&, Tensor out, Tensor self, Tensor mask, Tensor
   dispatch_all(out.dtype(), [&](auto tag) { fill_masked_value(out, self, mask, element<tn_type(tag)>(value)); });
   return TN_OK;
 }
-TN_KERNEL(masked_fill_Tensor, masked_fill_tensor, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(masked_fill_Tensor, masked_fill_tensor,
+          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
 // Where each block's results start; the last entry is the total.
 template <class F>

@@ -14,8 +14,8 @@
 #include <limits>
 #include <vector>
 
-#include "plugin_cpu/pool.h"
 #include "plugin_cpu/buffer.h"
+#include "plugin_cpu/pool.h"
 
 namespace {
 
@@ -28,8 +28,10 @@ using tenon::cpu::Taps;
 
 template <class T>
 bool wins(T v, T best) {
-  if constexpr (std::is_floating_point_v<T>) return !(v <= best) && !(best != best);
-  else return v > best;
+  if constexpr (std::is_floating_point_v<T>)
+    return !(v <= best) && !(best != best);
+  else
+    return v > best;
 }
 
 // One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
@@ -131,8 +133,10 @@ void scatter(const Pool& p, const T* dy, const int64_t* indices, T* dx) {
     std::vector<C> sums(std::is_same_v<C, T> ? 0 : static_cast<std::size_t>(n));
     for (int64_t q = begin; q < end; ++q) {
       C* sum;
-      if constexpr (std::is_same_v<C, T>) sum = dx + q * n;
-      else sum = sums.data();
+      if constexpr (std::is_same_v<C, T>)
+        sum = dx + q * n;
+      else
+        sum = sums.data();
       std::fill(sum, sum + n, C(0));
       for (int64_t i = q * m; i < (q + 1) * m; ++i) {
         if (static_cast<uint64_t>(indices[i]) >= static_cast<uint64_t>(n)) {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // mm, addmm, bmm, baddbmm, mv, addmv, dot. Overwritten: the output. With beta 0 the addend is not read.
+#include "tenon/sdk/ops/mm.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/addmv.h"
 #include "tenon/sdk/ops/baddbmm.h"
 #include "tenon/sdk/ops/bmm.h"
 #include "tenon/sdk/ops/dot.h"
-#include "tenon/sdk/ops/mm.h"
 #include "tenon/sdk/ops/mv.h"
 
 #include "plugin_cpu/gemm.h"
@@ -82,8 +82,10 @@ void batched(Tensor out, Tensor a, Tensor b, Scalar alpha, Scalar beta) {
            matrix(out, 1, i * out.stride(0)));
     }
   };
-  if (work > kGemmSerial && count < 8) run(0, count);  // each product is cut on its own
-  else parallel_for(count, std::max<int64_t>(1, kGemmSerial / 4 / work), run);
+  if (work > kGemmSerial && count < 8)
+    run(0, count);  // each product is cut on its own
+  else
+    parallel_for(count, std::max<int64_t>(1, kGemmSerial / 4 / work), run);
 }
 
 tn_status bmm(Call&, Tensor out, Tensor self, Tensor mat2) {

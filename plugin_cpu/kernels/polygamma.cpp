@@ -14,8 +14,10 @@ using namespace sdk;
 
 // Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2.
 double hurwitz_zeta(double s, double x) {
-  static const double bernoulli_over_factorial[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-      -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  static const double bernoulli_over_factorial[] = {1.0 / 12,          -1.0 / 720,
+                                                    1.0 / 30240,       -1.0 / 1209600,
+                                                    1.0 / 47900160,    -691.0 / 1307674368000,
+                                                    1.0 / 74724249600, -3617.0 / 10670622842880000};
   double sum = 0;
   const double stop = x + 10;
   for (; x < stop || x < 10; x += 1) {
@@ -49,7 +51,8 @@ tn_status polygamma(Call&, Tensor out, int64_t n, Tensor self) {
     T* to = out.data<T>();
     parallel_for(self.numel(), 1024, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        to[i] = static_cast<T>(static_cast<compute_t<T>>(polygamma_of(n, static_cast<double>(static_cast<compute_t<T>>(in[i])))));
+        to[i] = static_cast<T>(
+            static_cast<compute_t<T>>(polygamma_of(n, static_cast<double>(static_cast<compute_t<T>>(in[i])))));
       }
     });
   });

@@ -24,11 +24,16 @@ namespace {
 using namespace sdk;
 
 // Bits of a uniform number of T: its precision.
-template <class T> inline constexpr int kBits = 24;
-template <> inline constexpr int kBits<Half> = 11;
-template <> inline constexpr int kBits<BFloat16> = 8;
-template <class T> inline constexpr int kWords = 1;
-template <> inline constexpr int kWords<double> = 2;
+template <class T>
+inline constexpr int kBits = 24;
+template <>
+inline constexpr int kBits<Half> = 11;
+template <>
+inline constexpr int kBits<BFloat16> = 8;
+template <class T>
+inline constexpr int kWords = 1;
+template <>
+inline constexpr int kWords<double> = 2;
 
 tn_status uniform(Call&, Tensor out, Tensor, double from, double to, Generator g) {
   dispatch_floating(out.dtype(), [&](auto tag) {
@@ -39,8 +44,10 @@ tn_status uniform(Call&, Tensor out, Tensor, double from, double to, Generator g
     each_random(g, out.numel(), kWords<T>, [&](int64_t at, int64_t n, const uint32_t* w) {
       for (int64_t i = 0; i < n; ++i) {
         C u;
-        if constexpr (std::is_same_v<T, double>) u = philox_double(wide_word(w, i));
-        else u = static_cast<float>(static_cast<int32_t>(w[i] >> (32 - kBits<T>))) * (1.0f / (1 << kBits<T>));
+        if constexpr (std::is_same_v<T, double>)
+          u = philox_double(wide_word(w, i));
+        else
+          u = static_cast<float>(static_cast<int32_t>(w[i] >> (32 - kBits<T>))) * (1.0f / (1 << kBits<T>));
         p[at + i] = T(u * range + low);
       }
     });
@@ -85,8 +92,10 @@ tn_status exponential(Call&, Tensor out, Tensor, double lambd, Generator g) {
     each_random(g, out.numel(), kWords<T>, [&](int64_t at, int64_t n, const uint32_t* w) {
       for (int64_t i = 0; i < n; ++i) {
         double u;
-        if constexpr (std::is_same_v<T, double>) u = philox_double(wide_word(w, i));
-        else u = static_cast<double>(w[i] >> 8) * 0x1p-24;
+        if constexpr (std::is_same_v<T, double>)
+          u = philox_double(wide_word(w, i));
+        else
+          u = static_cast<double>(w[i] >> 8) * 0x1p-24;
         p[at + i] = T(static_cast<C>(-std::log1p(-u) / lambd));
       }
     });
@@ -103,7 +112,10 @@ void integers(const Tensor& out, const Generator& g, int64_t from, uint64_t rang
     each_random(g, out.numel(), words, [&](int64_t at, int64_t n, const uint32_t* w) {
       for (int64_t i = 0; i < n; ++i) {
         const uint64_t word = words == 2 ? wide_word(w, i) : w[i];
-        const uint64_t v = range == 0 ? word : words == 2 ? word % range : range >> 32 ? word : w[i] % static_cast<uint32_t>(range);
+        const uint64_t v = range == 0    ? word
+                           : words == 2  ? word % range
+                           : range >> 32 ? word
+                                         : w[i] % static_cast<uint32_t>(range);
         p[at + i] = convert<T>(static_cast<int64_t>(static_cast<uint64_t>(from) + v));
       }
     });
@@ -131,12 +143,18 @@ TN_KERNEL(random_to, random_to, dtypes("all").inplace("0=0"));
 tn_status random_range(Call&, Tensor out, Tensor, Generator g) {
   const DType t = out.dtype();
   int64_t last = 1;
-  if (t == kFloat64) last = int64_t{1} << 53;
-  else if (t == kFloat32) last = 1 << 24;
-  else if (t == kFloat16) last = 1 << 11;
-  else if (t == kBFloat16) last = 1 << 8;
-  else if (t == kUInt8) last = 255;
-  else if (is_integral(t)) last = static_cast<int64_t>((uint64_t{1} << (t.bits - 1)) - 1);
+  if (t == kFloat64)
+    last = int64_t{1} << 53;
+  else if (t == kFloat32)
+    last = 1 << 24;
+  else if (t == kFloat16)
+    last = 1 << 11;
+  else if (t == kBFloat16)
+    last = 1 << 8;
+  else if (t == kUInt8)
+    last = 255;
+  else if (is_integral(t))
+    last = static_cast<int64_t>((uint64_t{1} << (t.bits - 1)) - 1);
   integers_to(out, g, 0, last, t == kInt64 || t == kFloat64);
   return TN_OK;
 }
@@ -182,8 +200,10 @@ void bernoulli_each(const Tensor& out, const P* p, const Generator& g) {
     for (int64_t i = 0; i < n; ++i) {
       const double probability = static_cast<double>(p[at + i]);
       double u;
-      if constexpr (std::is_same_v<T, double>) u = philox_double(wide_word(w, i));
-      else u = static_cast<double>(w[i] >> 8) * 0x1p-24;
+      if constexpr (std::is_same_v<T, double>)
+        u = philox_double(wide_word(w, i));
+      else
+        u = static_cast<double>(w[i] >> 8) * 0x1p-24;
       o[at + i] = convert<T>(u < probability ? 1.0f : 0.0f);
     }
   });
@@ -226,7 +246,8 @@ void keep_some(const Tensor& out, const Tensor& keep, const Tensor& input, doubl
   });
 }
 
-tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p, std::optional<bool> train, Generator g) {
+tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p, std::optional<bool> train,
+                         Generator g) {
   if (train && !*train) {
     copy_elements(out, input);
     std::memset(keep.data<char>(), 1, static_cast<std::size_t>(keep.numel()));

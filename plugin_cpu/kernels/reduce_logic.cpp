@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_logic.cpp"
 #include "plugin_cpu/targets.h"
+
 #include "plugin_cpu/reduce/engine-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,8 +29,10 @@ struct LogicOp {
 void Logic(const Plan& plan, sdk::DType dtype, bool any) {
   sdk::dispatch_all(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
-    if (any) Reduce(LogicOp<T, true>(), plan);
-    else Reduce(LogicOp<T, false>(), plan);
+    if (any)
+      Reduce(LogicOp<T, true>(), plan);
+    else
+      Reduce(LogicOp<T, false>(), plan);
   });
 }
 

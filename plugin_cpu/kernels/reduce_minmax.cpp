@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_minmax.cpp"
 #include "plugin_cpu/targets.h"
+
 #include "plugin_cpu/reduce/engine-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,8 +20,10 @@ struct ExtremumOp {
   using Out = T;
   using Limits = std::numeric_limits<Acc>;
   Acc identity() const {
-    if constexpr (Limits::has_infinity) return kMax ? -Limits::infinity() : Limits::infinity();
-    else return kMax ? Limits::lowest() : Limits::max();
+    if constexpr (Limits::has_infinity)
+      return kMax ? -Limits::infinity() : Limits::infinity();
+    else
+      return kMax ? Limits::lowest() : Limits::max();
   }
   HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
   static HWY_INLINE Acc combine(Acc a, Acc b) {
@@ -39,8 +42,10 @@ struct ExtremumOp {
 void Extremum(const Plan& plan, sdk::DType dtype, bool max) {
   sdk::dispatch_all(dtype, [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
-    if (max) Reduce(ExtremumOp<T, true>(), plan);
-    else Reduce(ExtremumOp<T, false>(), plan);
+    if (max)
+      Reduce(ExtremumOp<T, true>(), plan);
+    else
+      Reduce(ExtremumOp<T, false>(), plan);
   });
 }
 

@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_sum.cpp"
 #include "plugin_cpu/targets.h"
+
 #include "plugin_cpu/reduce/engine-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,8 +23,10 @@ struct SumOp {
   HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
   static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
   O finish(Acc a) const {
-    if constexpr (std::is_floating_point_v<Acc>) return static_cast<O>(static_cast<Acc>(a / static_cast<Acc>(divisor)));
-    else return static_cast<O>(a);
+    if constexpr (std::is_floating_point_v<Acc>)
+      return static_cast<O>(static_cast<Acc>(a / static_cast<Acc>(divisor)));
+    else
+      return static_cast<O>(a);
   }
 };
 

@@ -6,6 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_var.cpp"
 #include "plugin_cpu/targets.h"
+
 #include "plugin_cpu/reduce/engine-inl.h"
 
 #include <cmath>
@@ -54,16 +55,23 @@ struct NormOp {
   Acc identity() const { return Acc(0); }
   HWY_INLINE Acc load(T v, int64_t) const {
     const Acc x = static_cast<Acc>(v);
-    if constexpr (kNorm == Norm::Zero) return Acc(x != Acc(0));
-    else if constexpr (kNorm == Norm::One) return std::fabs(x);
-    else if constexpr (kNorm == Norm::Two) return x * x;
-    else return std::pow(std::fabs(x), p);
+    if constexpr (kNorm == Norm::Zero)
+      return Acc(x != Acc(0));
+    else if constexpr (kNorm == Norm::One)
+      return std::fabs(x);
+    else if constexpr (kNorm == Norm::Two)
+      return x * x;
+    else
+      return std::pow(std::fabs(x), p);
   }
   static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
   Out finish(Acc a) const {
-    if constexpr (kNorm == Norm::Two) return static_cast<T>(std::sqrt(a));
-    else if constexpr (kNorm == Norm::Any) return static_cast<T>(std::pow(a, Acc(1) / p));
-    else return static_cast<T>(a);
+    if constexpr (kNorm == Norm::Two)
+      return static_cast<T>(std::sqrt(a));
+    else if constexpr (kNorm == Norm::Any)
+      return static_cast<T>(std::pow(a, Acc(1) / p));
+    else
+      return static_cast<T>(a);
   }
 };
 
@@ -136,10 +144,10 @@ using namespace sdk;
 
 double correction_of(const std::optional<Scalar>& c) { return c ? c->to<double>() : 1.0; }
 
-tn_status var_mean(Call&, Tensor var, Tensor mean, Tensor self, std::optional<Ints> dim, std::optional<Scalar> correction,
-                   bool keepdim) {
-  HWY_DYNAMIC_DISPATCH(VarMean)(Plan(var, self, dim, keepdim), Plan(mean, self, dim, keepdim), self.dtype(),
-                                correction_of(correction));
+tn_status var_mean(Call&, Tensor var, Tensor mean, Tensor self, std::optional<Ints> dim,
+                   std::optional<Scalar> correction, bool keepdim) {
+  HWY_DYNAMIC_DISPATCH(VarMean)
+  (Plan(var, self, dim, keepdim), Plan(mean, self, dim, keepdim), self.dtype(), correction_of(correction));
   return TN_OK;
 }
 

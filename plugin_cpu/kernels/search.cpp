@@ -27,8 +27,10 @@ void search(const Tensor& out, const Tensor& rows, const Tensor& self, const int
       while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         const auto there = sort_key(row[start + (sorter ? sorter[start + middle] : middle)]);
-        if (right ? !(key < there) : there < key) low = middle + 1;
-        else high = middle;
+        if (right ? !(key < there) : there < key)
+          low = middle + 1;
+        else
+          high = middle;
       }
       o[i] = static_cast<O>(low);
     }
@@ -48,8 +50,10 @@ tn_status searchsorted(Call&, Tensor out, Tensor rows, Tensor self, bool out_int
   }
   dispatch_number(rows.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (out_int32) search<T, int32_t>(out, rows, self, order, after);
-    else search<T, int64_t>(out, rows, self, order, after);
+    if (out_int32)
+      search<T, int32_t>(out, rows, self, order, after);
+    else
+      search<T, int64_t>(out, rows, self, order, after);
   });
   return TN_OK;
 }

@@ -25,7 +25,8 @@ SoftmaxShape shape_of(Tensor t, int64_t dim) {
 }
 
 tn_status forward(Tensor out, Tensor self, int64_t dim, bool log) {
-  if (out.numel() > 0) tenon::cpu::softmax(self.dtype(), out.dtype(), shape_of(self, dim), log, self.data(), out.data());
+  if (out.numel() > 0)
+    tenon::cpu::softmax(self.dtype(), out.dtype(), shape_of(self, dim), log, self.data(), out.data());
   return TN_OK;
 }
 

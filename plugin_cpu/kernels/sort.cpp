@@ -92,7 +92,8 @@ void first_keys(const char* at, int64_t stride, int64_t n, int64_t k, bool flip,
     bound = kept.back().key;
   };
   auto offer = [&](int64_t i, K key) {
-    if (key > bound || (key == bound && kept.size() >= static_cast<std::size_t>(k) && bound != static_cast<K>(~K{0}))) return;
+    if (key > bound || (key == bound && kept.size() >= static_cast<std::size_t>(k) && bound != static_cast<K>(~K{0})))
+      return;
     kept.push_back({key, static_cast<uint32_t>(i)});
     if (kept.size() >= limit && kept.size() > static_cast<std::size_t>(k)) cut();
   };

@@ -31,8 +31,8 @@ std::vector<int64_t> group(const std::vector<int64_t>& order, Same&& same) {
 int64_t groups_of(const std::vector<int64_t>& group) { return group.empty() ? 0 : group.back() + 1; }
 
 // Outputs 1 and 2: the group of each element in the shape of `inverse_sizes`, and how many elements a group has.
-void write_inverse_counts(Call& call, const std::vector<int64_t>& order, const std::vector<int64_t>& group, Ints inverse_sizes,
-                          bool inverse, bool counts) {
+void write_inverse_counts(Call& call, const std::vector<int64_t>& order, const std::vector<int64_t>& group,
+                          Ints inverse_sizes, bool inverse, bool counts) {
   const int64_t none = 0, n = groups_of(group);
   Tensor in = call.alloc_out(1, inverse ? inverse_sizes : Ints(&none, 1), kInt64);
   Tensor ct = call.alloc_out(2, Ints(counts ? &n : &none, 1), kInt64);
@@ -120,8 +120,10 @@ tn_status unique_consecutive(Call& call, Tensor, Tensor, Tensor, Tensor self, bo
                              std::optional<int64_t> dim) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (dim && !(*dim == 0 && self.ndim() == 1)) unique_slices<T>(call, self, *dim, false);
-    else unique_elements<T>(call, self, false, inverse, counts);
+    if (dim && !(*dim == 0 && self.ndim() == 1))
+      unique_slices<T>(call, self, *dim, false);
+    else
+      unique_elements<T>(call, self, false, inverse, counts);
   });
   return TN_OK;
 }

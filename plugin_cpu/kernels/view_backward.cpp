@@ -17,9 +17,8 @@ using namespace sdk;
 
 void clear(const Tensor& out) {
   char* p = out.data<char>();
-  parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20, [&](int64_t begin, int64_t end) {
-    std::memset(p + begin, 0, static_cast<std::size_t>(end - begin));
-  });
+  parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20,
+               [&](int64_t begin, int64_t end) { std::memset(p + begin, 0, static_cast<std::size_t>(end - begin)); });
 }
 
 tn_status select_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t index) {

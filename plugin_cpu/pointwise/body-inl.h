@@ -19,7 +19,9 @@ TN_MATH_USING
 using cpu::HWY_NAMESPACE::Vec;
 #endif
 
-struct Op { PW_APPLY };
+struct Op {
+  PW_APPLY
+};
 
 template <class T>
 using Out = std::conditional_t<PW_OUT_BOOL, bool, T>;
@@ -27,10 +29,8 @@ template <class T>
 using First = std::conditional_t<PW_MASK, bool, T>;
 
 // Elements do not depend on each other, also where the result is written over an operand.
-#define PW_LOOP(expr)                                     \
-  _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {  \
-    o[i] = static_cast<Out<T>>(expr);                     \
-  }
+#define PW_LOOP(expr) \
+  _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) { o[i] = static_cast<Out<T>>(expr); }
 
 template <class T>
 struct Numbers {
@@ -95,9 +95,8 @@ void Simd(char* out, const char* const* in, const char* params, int64_t n) {
   for (int k = 0; k < PW_INPUTS; ++k) q[k] = reinterpret_cast<const T*>(in[k]);
   const VecNumbers<T> p(params);
   const Vec<T> last(*q[PW_INPUTS - 1]);
-  const auto at = [&](int k, int64_t i) HWY_ATTR {
-    return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(q[k] + i);
-  };
+  const auto at = [&](int k, int64_t i)
+                      HWY_ATTR { return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(q[k] + i); };
   int64_t i = 0;
 #if PW_INPUTS == 1
 #define PW_VECTOR(at, i) Op::apply(at(0, i), p)
@@ -113,9 +112,8 @@ void Simd(char* out, const char* const* in, const char* params, int64_t n) {
     if (kLastIsValue && k == PW_INPUTS - 1) continue;
     for (int64_t j = i; j < n; ++j) buffer[k][j - i] = q[k][j];
   }
-  const auto rest = [&](int k, int64_t) HWY_ATTR {
-    return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(buffer[k]);
-  };
+  const auto rest = [&](int k, int64_t)
+                        HWY_ATTR { return kLastIsValue && k == PW_INPUTS - 1 ? last : Vec<T>::load(buffer[k]); };
   HWY_ALIGN T result[HWY_MAX_BYTES / sizeof(T) + 1];
   PW_VECTOR(rest, 0).store(result);
   for (int64_t j = i; j < n; ++j) o[j] = result[j - i];
@@ -148,8 +146,8 @@ constexpr Loops MakeLoops() {
   l.inputs = PW_INPUTS;
   l.mask = PW_MASK;
   l.out_bool = PW_OUT_BOOL;
-#define PW_ADD(kind, T)       \
-  l.full[kind] = full<T>();   \
+#define PW_ADD(kind, T)     \
+  l.full[kind] = full<T>(); \
   l.value[kind] = value<T>();
   PW_TYPES(PW_ADD)
 #undef PW_ADD

@@ -10,7 +10,8 @@
 #define PW_INLINE inline __attribute__((always_inline))
 
 #define PW_BOOL(X) X(kKindBool, bool)
-#define PW_INTEGRAL(X) X(kKindU8, uint8_t) X(kKindI8, int8_t) X(kKindI16, int16_t) X(kKindI32, int32_t) X(kKindI64, int64_t)
+#define PW_INTEGRAL(X) \
+  X(kKindU8, uint8_t) X(kKindI8, int8_t) X(kKindI16, int16_t) X(kKindI32, int32_t) X(kKindI64, int64_t)
 #define PW_FLOATING(X) X(kKindF32, float) X(kKindF64, double)
 #define PW_NUMBER(X) PW_INTEGRAL(X) PW_FLOATING(X)
 #define PW_BITS(X) PW_BOOL(X) PW_INTEGRAL(X)
@@ -19,6 +20,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/pointwise/body-inl.h"
 #include "plugin_cpu/targets.h"
+
 #include "plugin_cpu/pointwise/body-inl.h"
 
 namespace tenon::cpu::pw {

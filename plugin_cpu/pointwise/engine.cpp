@@ -19,14 +19,24 @@ constexpr int kMaxParams = 8;
 
 Kind kind_of(DType d) {
   switch (dtype_key(d)) {
-    case dtype_key(kBool): return kKindBool;
-    case dtype_key(kUInt8): return kKindU8;
-    case dtype_key(kInt8): return kKindI8;
-    case dtype_key(kInt16): return kKindI16;
-    case dtype_key(kInt32): return kKindI32;
-    case dtype_key(kInt64): return kKindI64;
-    case dtype_key(kFloat64): return kKindF64;
-    case dtype_key(kFloat32): case dtype_key(kFloat16): case dtype_key(kBFloat16): return kKindF32;
+    case dtype_key(kBool):
+      return kKindBool;
+    case dtype_key(kUInt8):
+      return kKindU8;
+    case dtype_key(kInt8):
+      return kKindI8;
+    case dtype_key(kInt16):
+      return kKindI16;
+    case dtype_key(kInt32):
+      return kKindI32;
+    case dtype_key(kInt64):
+      return kKindI64;
+    case dtype_key(kFloat64):
+      return kKindF64;
+    case dtype_key(kFloat32):
+    case dtype_key(kFloat16):
+    case dtype_key(kBFloat16):
+      return kKindF32;
   }
   refuse_dtype(d);
 }
@@ -38,14 +48,22 @@ constexpr int64_t kSize[kKinds] = {1, 1, 1, 2, 4, 8, 4, 8};
 template <class F>
 void with_kind(Kind k, F&& f) {
   switch (k) {
-    case kKindBool: return f(Type<bool>{});
-    case kKindU8: return f(Type<uint8_t>{});
-    case kKindI8: return f(Type<int8_t>{});
-    case kKindI16: return f(Type<int16_t>{});
-    case kKindI32: return f(Type<int32_t>{});
-    case kKindI64: return f(Type<int64_t>{});
-    case kKindF32: return f(Type<float>{});
-    default: return f(Type<double>{});
+    case kKindBool:
+      return f(Type<bool>{});
+    case kKindU8:
+      return f(Type<uint8_t>{});
+    case kKindI8:
+      return f(Type<int8_t>{});
+    case kKindI16:
+      return f(Type<int16_t>{});
+    case kKindI32:
+      return f(Type<int32_t>{});
+    case kKindI64:
+      return f(Type<int64_t>{});
+    case kKindF32:
+      return f(Type<float>{});
+    default:
+      return f(Type<double>{});
   }
 }
 
@@ -84,9 +102,7 @@ struct Staged {
   int64_t item[kMaxInputs + 1];  // bytes of an element as the loop sees it
 };
 
-Stage stage_of(DType d) {
-  return d == kFloat16 ? Stage::Half : d == kBFloat16 ? Stage::BFloat : Stage::Same;
-}
+Stage stage_of(DType d) { return d == kFloat16 ? Stage::Half : d == kBFloat16 ? Stage::BFloat : Stage::Same; }
 
 template <class T>
 void gather(const char* from, int64_t stride, char* to, int64_t n) {
@@ -102,10 +118,14 @@ void scatter(const char* from, char* to, int64_t stride, int64_t n) {
 template <class F>
 void with_size(int64_t size, F&& f) {
   switch (size) {
-    case 1: return f(Type<uint8_t>{});
-    case 2: return f(Type<uint16_t>{});
-    case 4: return f(Type<uint32_t>{});
-    default: return f(Type<uint64_t>{});
+    case 1:
+      return f(Type<uint8_t>{});
+    case 2:
+      return f(Type<uint16_t>{});
+    case 4:
+      return f(Type<uint32_t>{});
+    default:
+      return f(Type<uint64_t>{});
   }
 }
 
@@ -121,8 +141,10 @@ void load(Stage how, const char* from, int64_t stride, int64_t item, char* to, i
     from = reinterpret_cast<const char*>(packed);
   }
   float* f = reinterpret_cast<float*>(to);
-  if (how == Stage::Half) to_float(reinterpret_cast<const Half*>(from), f, n);
-  else to_float(reinterpret_cast<const BFloat16*>(from), f, n);
+  if (how == Stage::Half)
+    to_float(reinterpret_cast<const Half*>(from), f, n);
+  else
+    to_float(reinterpret_cast<const BFloat16*>(from), f, n);
 }
 
 void store(Stage how, const char* from, char* to, int64_t stride, int64_t item, int64_t n) {
@@ -133,8 +155,10 @@ void store(Stage how, const char* from, char* to, int64_t stride, int64_t item, 
   uint16_t packed[kStage];
   char* run = stride == 2 ? to : reinterpret_cast<char*>(packed);
   const float* f = reinterpret_cast<const float*>(from);
-  if (how == Stage::Half) from_float(f, reinterpret_cast<Half*>(run), n);
-  else from_float(f, reinterpret_cast<BFloat16*>(run), n);
+  if (how == Stage::Half)
+    from_float(f, reinterpret_cast<Half*>(run), n);
+  else
+    from_float(f, reinterpret_cast<BFloat16*>(run), n);
   if (stride != 2) scatter<uint16_t>(run, to, stride, n);
 }
 
@@ -168,8 +192,10 @@ void run_row(const Job& job, const Staged& st, char* const* p, const int64_t* st
     const int64_t m = n - i < kStage ? n - i : kStage;
     for (int k = 1; k <= inputs; ++k) {
       if (strides[k] == 0) continue;
-      if (direct[k]) in[k - 1] = p[k] + i * strides[k];
-      else load(st.how[k], p[k] + i * strides[k], strides[k], st.item[k], buffer[k], m);
+      if (direct[k])
+        in[k - 1] = p[k] + i * strides[k];
+      else
+        load(st.how[k], p[k] + i * strides[k], strides[k], st.item[k], buffer[k], m);
     }
     char* out = direct[0] ? p[0] + i * strides[0] : buffer[0];
     loop(out, in, job.params, m);
@@ -184,8 +210,10 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
   st.how[0] = stage_of(job.out.dtype());
   st.item[0] = job.loops->out_bool ? 1 : kSize[job.kind];
   for (int k = 0; k < job.inputs; ++k) {
-    if (job.is_value[k]) loop.add_value(job.number[k]);
-    else loop.add(job.in[k]);
+    if (job.is_value[k])
+      loop.add_value(job.number[k]);
+    else
+      loop.add(job.in[k]);
     st.how[k + 1] = job.is_value[k] ? Stage::Same : stage_of(job.in[k].dtype());
     st.item[k + 1] = job.loops->mask && k == 0 ? 1 : kSize[job.kind];
   }
@@ -198,10 +226,14 @@ __attribute__((noinline)) void run_general(const Job& job, int64_t numel) {
 // A zero divisor or a shift count that is out of range, before anything is written.
 template <class T>
 bool violates(Guard guard, T v) {
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>) return false;
-  else if (guard == Guard::Divisor) return v == 0;
-  else if (guard == Guard::Exponent) return v < 0;
-  else return v < 0 || static_cast<uint64_t>(v) >= sizeof(T) * 8;
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>)
+    return false;
+  else if (guard == Guard::Divisor)
+    return v == 0;
+  else if (guard == Guard::Exponent)
+    return v < 0;
+  else
+    return v < 0 || static_cast<uint64_t>(v) >= sizeof(T) * 8;
 }
 
 __attribute__((noinline)) void check(const Job& job, Guard guard) {

@@ -47,8 +47,10 @@ struct Param {
   Param(double v) : value(Scalar::of(v)) {}
   Param(int64_t v) : value(Scalar::of(v)) {}
   Param(const std::optional<Scalar>& s, Limit if_none) : saturate(true) {
-    if (s) value = *s;
-    else limit = if_none;
+    if (s)
+      value = *s;
+    else
+      limit = if_none;
   }
 };
 

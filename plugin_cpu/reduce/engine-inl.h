@@ -26,11 +26,11 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-constexpr int kLanes = 32;            // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
-constexpr int64_t kBlock = 1024;      // elements of a run
-constexpr int64_t kChunk = 32768;     // elements of a task
-constexpr int64_t kColumns = 256;     // results side by side
-constexpr int64_t kRows = 128;        // rows accumulated before they are added to the rest
+constexpr int kLanes = 32;         // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
+constexpr int64_t kBlock = 1024;   // elements of a run
+constexpr int64_t kChunk = 32768;  // elements of a task
+constexpr int64_t kColumns = 256;  // results side by side
+constexpr int64_t kRows = 128;     // rows accumulated before they are added to the rest
 
 // Partial results combined as the leaves of a balanced binary tree.
 template <class Op>
@@ -114,8 +114,10 @@ void ByRows(const Op& op, const Plan& plan) {
       int64_t in, out;
       plan.kept.locate(o, &in, &out);
       const Acc v = Rows(op, plan.reduced, plan.in + in, first, last, o);
-      if (partial) partial[task] = v;
-      else *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(v);
+      if (partial)
+        partial[task] = v;
+      else
+        *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(v);
     }
   });
   if (!partial) return;
@@ -190,8 +192,10 @@ void ByColumns(const Op& op, const Plan& plan) {
 template <class Op>
 void Reduce(const Op& op, const Plan& plan) {
   if (plan.kept.count == 0) return;
-  if (plan.by_columns) ByColumns(op, plan);
-  else ByRows(op, plan);
+  if (plan.by_columns)
+    ByColumns(op, plan);
+  else
+    ByRows(op, plan);
 }
 
 }  // namespace

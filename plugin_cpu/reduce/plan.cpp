@@ -59,15 +59,17 @@ Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::In
   int k = result.ndim() - 1;
   for (int d = self.ndim() - 1; d >= 0; --d) {
     const bool gone = mask >> d & 1;
-    if (gone) reduced.add(self.size(d), self.stride(d) * item, 0);
-    else kept.add(self.size(d), self.stride(d) * item, result.stride(k) * out_item);
+    if (gone)
+      reduced.add(self.size(d), self.stride(d) * item, 0);
+    else
+      kept.add(self.size(d), self.stride(d) * item, result.stride(k) * out_item);
     if (!gone || keepdim) --k;
   }
   kept.finish();
   reduced.finish();
   const auto step = [](const Dims& x) { return x.in[0] < 0 ? -x.in[0] : x.in[0]; };
-  by_columns = kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item &&
-               step(reduced) > step(kept);
+  by_columns =
+      kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item && step(reduced) > step(kept);
 }
 
 }  // namespace tenon::cpu::reduce

@@ -19,7 +19,10 @@ tn_value box(Device d) {
 }
 
 BoxedOptions::BoxedOptions(const TensorOptions& o)
-    : dtype(box(o.dtype_opt())), layout(none_value()), device(box(o.device_opt())), pin_memory(box(o.pinned_memory_opt())) {
+    : dtype(box(o.dtype_opt())),
+      layout(none_value()),
+      device(box(o.device_opt())),
+      pin_memory(box(o.pinned_memory_opt())) {
   if (o.layout() != kStrided) {
     throw NotImplementedError("factories: only the strided layout can be made here");
   }
@@ -74,8 +77,10 @@ std::vector<std::optional<Tensor>> unbox_OptTensorList(const tn_value& v) {
   if (v.tag != TN_TAG_TENSOR_LIST) wrong("a list of tensors", v);
   std::vector<std::optional<Tensor>> out;
   for (uint32_t i = 0; i < v.len; ++i) {
-    if (v.u.tensors[i]) out.emplace_back(shared(v.u.tensors[i]));
-    else out.emplace_back();
+    if (v.u.tensors[i])
+      out.emplace_back(shared(v.u.tensors[i]));
+    else
+      out.emplace_back();
   }
   return out;
 }
@@ -90,10 +95,14 @@ std::optional<Scalar> unbox_OptScalar(const tn_value& v) {
 std::vector<Scalar> unbox_ScalarList(const tn_value& v) {
   std::vector<Scalar> out;
   for (uint32_t i = 0; i < v.len; ++i) {
-    if (v.tag == TN_TAG_SCALAR_LIST) out.push_back(Scalar::from_abi(v.u.values[i]));
-    else if (v.tag == TN_TAG_I64_LIST) out.push_back(Scalar(v.u.i64s[i]));
-    else if (v.tag == TN_TAG_F64_LIST) out.push_back(Scalar(v.u.f64s[i]));
-    else wrong("a list of numbers", v);
+    if (v.tag == TN_TAG_SCALAR_LIST)
+      out.push_back(Scalar::from_abi(v.u.values[i]));
+    else if (v.tag == TN_TAG_I64_LIST)
+      out.push_back(Scalar(v.u.i64s[i]));
+    else if (v.tag == TN_TAG_F64_LIST)
+      out.push_back(Scalar(v.u.f64s[i]));
+    else
+      wrong("a list of numbers", v);
   }
   return out;
 }

@@ -16,7 +16,8 @@ thread_local std::vector<std::unique_ptr<Workspace>> t_stock;
 
 struct Lease {
   Lease() {
-    if (t_stock.empty()) own = std::make_unique<Workspace>();
+    if (t_stock.empty())
+      own = std::make_unique<Workspace>();
     else {
       own = std::move(t_stock.back());
       t_stock.pop_back();
@@ -156,9 +157,9 @@ class Pass {
       Tensor r = entry.hook->call(g);
       if (!r.defined()) continue;
       if (r.sizes() != g.sizes() || r.scalar_type() != g.scalar_type() || r.device() != g.device()) {
-        throw Error(core::join("hook of ", t.node->name(), " returned a gradient of a different size/type/device: ",
-                               core::text(r.sizes()), " ", dtype_name(r.scalar_type()), " instead of ", core::text(g.sizes()), " ",
-                               dtype_name(g.scalar_type())));
+        throw Error(core::join(
+            "hook of ", t.node->name(), " returned a gradient of a different size/type/device: ", core::text(r.sizes()),
+            " ", dtype_name(r.scalar_type()), " instead of ", core::text(g.sizes()), " ", dtype_name(g.scalar_type())));
       }
       g = r;
     }
@@ -186,18 +187,18 @@ std::vector<Edge> root_edges(const variable_list& tensors) {
 }
 
 variable_list root_grads(const variable_list& tensors, const variable_list& given) {
-  TENON_CHECK(given.empty() || given.size() == tensors.size(), ValueError, "got ", given.size(), " gradients for ", tensors.size(),
-              " tensors");
+  TENON_CHECK(given.empty() || given.size() == tensors.size(), ValueError, "got ", given.size(), " gradients for ",
+              tensors.size(), " tensors");
   variable_list out;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (!given.empty() && given[i].defined()) {
-      TENON_CHECK(given[i].sizes() == t.sizes(), ValueError, "gradient ", i, " has shape ", core::text(given[i].sizes()),
-                  " but its tensor has ", core::text(t.sizes()));
+      TENON_CHECK(given[i].sizes() == t.sizes(), ValueError, "gradient ", i, " has shape ",
+                  core::text(given[i].sizes()), " but its tensor has ", core::text(t.sizes()));
       out.push_back(given[i]);
     } else {
-      TENON_CHECK(t.numel() == 1, Error, "a gradient is created implicitly only for scalar outputs; this one has ", t.numel(),
-                  " elements");
+      TENON_CHECK(t.numel() == 1, Error, "a gradient is created implicitly only for scalar outputs; this one has ",
+                  t.numel(), " elements");
       out.push_back(ones_like(t));
     }
   }
@@ -228,12 +229,13 @@ std::vector<Capture> capture_edges(const variable_list& inputs, std::vector<Edge
 
 }  // namespace
 
-void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph, bool create_graph,
-              const variable_list& inputs) {
+void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph,
+              bool create_graph, const variable_list& inputs) {
   root_edges(tensors);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
-  run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph, captures, nullptr, true);
+  run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph, captures, nullptr,
+      true);
 }
 
 variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
@@ -242,7 +244,8 @@ variable_list grad(const variable_list& outputs, const variable_list& inputs, co
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
   variable_list found(inputs.size());
-  run(outputs, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph, captures, &found, false);
+  run(outputs, root_grads(outputs, grad_outputs), retain_graph.value_or(create_graph), create_graph, captures, &found,
+      false);
   for (std::size_t i = 0; i < found.size(); ++i) {
     TENON_CHECK(found[i].defined() || allow_unused, Error, "input ", i,
                 " was not used in the graph; set allow_unused if that is intended");

@@ -43,7 +43,9 @@ void AutogradContext::mark_non_differentiable(const variable_list& outputs) {
   for (const Tensor& t : outputs) non_differentiable_.push_back(t.unsafeGetTensorImpl());
 }
 
-bool AutogradContext::needs_input_grad(std::size_t i) const { return node_ && i < node_->n_edges && node_->edges[i].function; }
+bool AutogradContext::needs_input_grad(std::size_t i) const {
+  return node_ && i < node_->n_edges && node_->edges[i].function;
+}
 
 namespace {
 bool contains(const std::vector<core::TensorImpl*>& list, const Tensor& t) {
@@ -62,16 +64,20 @@ void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
       continue;
     }
     bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& in) { return in.is_same(t); });
-    if (contains(ctx.dirty_, t)) rebase_history(t, self);
-    else if (is_input) t = t.view_as(t);  // an input that is returned as it was becomes a result of its own
+    if (contains(ctx.dirty_, t))
+      rebase_history(t, self);
+    else if (is_input)
+      t = t.view_as(t);  // an input that is returned as it was becomes a result of its own
     outputs_.push_back({t.sizes().vec(), t.options()});
     if (!contains(ctx.non_differentiable_, outputs[i])) set_history(t, *this, static_cast<uint32_t>(i));
   }
   for (std::size_t k = 0; k < ctx.to_save_.size(); ++k) {
     const Tensor& t = ctx.to_save_[k];
     auto out = std::find_if(outputs.begin(), outputs.end(), [&](const Tensor& o) { return o.is_same(t); });
-    if (out != outputs.end()) ctx.saved_[k].save_output(t, static_cast<uint32_t>(out - outputs.begin()));
-    else ctx.saved_[k].save(t);
+    if (out != outputs.end())
+      ctx.saved_[k].save_output(t, static_cast<uint32_t>(out - outputs.begin()));
+    else
+      ctx.saved_[k].save(t);
   }
   ctx.to_save_.clear();
 }
@@ -87,10 +93,12 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
   // As many gradients as forward had arguments; a trailing undefined one may be left out.
   std::size_t expected = edge_of_argument.size();
   while (result.size() > expected && !result.back().defined()) result.pop_back();
-  TENON_CHECK(result.size() == expected, Error, label, " backward returned ", result.size(), " gradients, expected ", expected);
+  TENON_CHECK(result.size() == expected, Error, label, " backward returned ", result.size(), " gradients, expected ",
+              expected);
   for (std::size_t i = 0; i < expected; ++i) {
     if (edge_of_argument[i] == ~0u) {
-      TENON_CHECK(!result[i].defined(), Error, label, " returned an invalid gradient at ", i, ": that argument is no tensor");
+      TENON_CHECK(!result[i].defined(), Error, label, " returned an invalid gradient at ", i,
+                  ": that argument is no tensor");
     } else {
       out[edge_of_argument[i]] = std::move(result[i]);
     }

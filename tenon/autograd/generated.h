@@ -47,7 +47,9 @@ inline bool tracked(ArrayRef<std::optional<Tensor>> list) {
 NodeHooks& hooks_of(const Tensor& t);  // of its node, or of the leaf
 
 template <class N>
-core::Ref<N> make_node() { return core::Ref<N>::adopt(new N); }
+core::Ref<N> make_node() {
+  return core::Ref<N>::adopt(new N);
+}
 
 inline void connect(Node& n, uint32_t at, const Tensor& t) {
   if (tracked(t)) n.edges[at] = gradient_edge(t);

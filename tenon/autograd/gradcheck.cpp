@@ -39,8 +39,8 @@ void check_inputs(const Tensors& inputs) {
 bool counts(const Tensor& output) { return output.defined() && isFloatingType(output.scalar_type()); }
 
 // [output][element of the output] for one element of one input.
-std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& inputs, std::size_t input, int64_t element,
-                                    double eps) {
+std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& inputs, std::size_t input,
+                                    int64_t element, double eps) {
   NoGradGuard no_grad;
   auto moved = [&](double step) {
     Tensors args;

@@ -24,7 +24,8 @@ struct Geometry {
 
 // The gradient of a base after a write through a view: the slice goes through the write's node, the rest stays.
 struct CopySlices final : NodeWith<0> {
-  CopySlices(const Tensor& b, const Tensor& v, core::Ref<Node> f) : base(b), view(v), options(b.options()), fn(std::move(f)) {
+  CopySlices(const Tensor& b, const Tensor& v, core::Ref<Node> f)
+      : base(b), view(v), options(b.options()), fn(std::move(f)) {
     make_edges(fn->n_edges > 0 ? fn->n_edges : 1);
     for (uint32_t i = 1; i < fn->n_edges; ++i) edges[i] = fn->edges[i];
     edges[0] = gradient_edge(b);
@@ -42,8 +43,10 @@ struct CopySlices final : NodeWith<0> {
     Tensor inner[1] = {slice.clone()};
     std::vector<Tensor> parts(fn->n_edges);
     fn->apply(inner, parts.data());
-    if (fn->n_edges > 0 && parts[0].defined()) slice.copy_(parts[0]);
-    else slice.zero_();
+    if (fn->n_edges > 0 && parts[0].defined())
+      slice.copy_(parts[0]);
+    else
+      slice.zero_();
     for (uint32_t i = 1; i < fn->n_edges; ++i) out[i] = std::move(parts[i]);
     if (edges[0].function) out[0] = result;
   }
@@ -95,8 +98,10 @@ void check_inplace(int id, const Tensor& self) {
                            "a leaf that requires grad cannot be the target of an in-place operation"));
   }
   if (m && m->is_view && m->view_refuses_writes) {
-    throw Error(core::join(op, "_: this view was made without recording or is one of several results; its base requires grad, "
-                           "so it cannot be the target of an in-place operation"));
+    throw Error(
+        core::join(op,
+                   "_: this view was made without recording or is one of several results; its base requires grad, "
+                   "so it cannot be the target of an in-place operation"));
   }
 }
 
@@ -122,7 +127,8 @@ void forget_history(int id, const Tensor& self) {
 
 void refuse_tracked(int id, const char* arg, const Tensor& t) {
   if (recording() && t.requires_grad()) {
-    throw Error(core::join(core::op_at(id).name, ": out= does not support differentiation but argument ", arg, " requires grad"));
+    throw Error(core::join(core::op_at(id).name, ": out= does not support differentiation but argument ", arg,
+                           " requires grad"));
   }
 }
 
@@ -140,8 +146,8 @@ void write_inplace(int id, const Tensor& self, const Tensor& value) {
   TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ", core::text(value.sizes()),
               " does not fit self of shape ", core::text(self.sizes()));
   bool fits = core::dtype_info(value.scalar_type()).cls <= core::dtype_info(self.scalar_type()).cls;
-  TENON_CHECK(fits, TypeError, op, "_: result type ", dtype_name(value.scalar_type()), " cannot be cast to the in-place dtype ",
-              dtype_name(self.scalar_type()));
+  TENON_CHECK(fits, TypeError, op, "_: result type ", dtype_name(value.scalar_type()),
+              " cannot be cast to the in-place dtype ", dtype_name(self.scalar_type()));
   self.copy_(value);
 }
 
@@ -149,10 +155,10 @@ void write_out(int id, Tensor& out, const Tensor& value) {
   const char* op = core::op_at(id).name;
   if (!out.defined()) out = empty({0}, value.options());
   bool fits = core::dtype_info(value.scalar_type()).cls <= core::dtype_info(out.scalar_type()).cls;
-  TENON_CHECK(fits, TypeError, op, ": result type ", dtype_name(value.scalar_type()), " cannot be cast to the out dtype ",
-              dtype_name(out.scalar_type()));
-  TENON_CHECK(out.device() == value.device(), TypeError, op, ": out is on ", out.device().str(), " but the result is on ",
-              value.device().str());
+  TENON_CHECK(fits, TypeError, op, ": result type ", dtype_name(value.scalar_type()),
+              " cannot be cast to the out dtype ", dtype_name(out.scalar_type()));
+  TENON_CHECK(out.device() == value.device(), TypeError, op, ": out is on ", out.device().str(),
+              " but the result is on ", value.device().str());
   if (out.sizes() != value.sizes()) out.resize_(value.sizes());
   out.copy_(value);
 }

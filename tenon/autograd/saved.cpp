@@ -19,7 +19,8 @@ void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
 Tensor SavedTensor::unpack(Node& owner) const {
   if (!tensor_.defined()) {
     if (owner.released) {
-      throw Error(core::join(owner.name(), ": this graph was already walked and its buffers are freed; pass retain_graph to go "
+      throw Error(core::join(owner.name(),
+                             ": this graph was already walked and its buffers are freed; pass retain_graph to go "
                              "backward a second time"));
     }
     return {};

@@ -25,8 +25,7 @@ Tensor read_idx(const std::string& path, uint32_t magic) {
   std::string bytes = read_file(path);
   auto word = [&](std::size_t i) {
     uint32_t v = 0;
-    for (std::size_t k = 0; k < 4; ++k)
-      v = v << 8 | static_cast<unsigned char>(bytes[4 * i + k]);
+    for (std::size_t k = 0; k < 4; ++k) v = v << 8 | static_cast<unsigned char>(bytes[4 * i + k]);
     return v;
   };
   std::size_t ndim = magic & 0xff;

@@ -141,8 +141,7 @@ void Pipeline::stop() {
     state_->jobs.clear();
     state_->job_ready.notify_all();
   }
-  for (auto& t : state_->threads)
-    t.join();
+  for (auto& t : state_->threads) t.join();
   state_->threads.clear();
 }
 

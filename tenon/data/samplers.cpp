@@ -107,10 +107,8 @@ void DistributedRandomSampler::populate_indices() {
   all_indices_ = range(0, size_);
   // Not std::shuffle: its order depends on the standard library, and ranks may differ in that.
   std::mt19937_64 rng(epoch_);
-  for (std::size_t i = size_; i > 1; --i)
-    std::swap(all_indices_[i - 1], all_indices_[rng() % i]);
-  for (std::size_t i = 0; size_ > 0 && all_indices_.size() < total; ++i)
-    all_indices_.push_back(all_indices_[i]);
+  for (std::size_t i = size_; i > 1; --i) std::swap(all_indices_[i - 1], all_indices_[rng() % i]);
+  for (std::size_t i = 0; size_ > 0 && all_indices_.size() < total; ++i) all_indices_.push_back(all_indices_[i]);
   begin_index_ = rank_ * local;
   end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
 }
@@ -150,8 +148,7 @@ std::optional<std::vector<std::size_t>> DistributedSequentialSampler::next(std::
   std::size_t n = std::min(batch_size, end_index_ - sample_index_);
   if (n == 0) return std::nullopt;
   std::vector<std::size_t> out = range(sample_index_, n);
-  for (auto& i : out)
-    i %= size_;
+  for (auto& i : out) i %= size_;
   sample_index_ += n;
   return out;
 }

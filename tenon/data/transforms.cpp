@@ -25,8 +25,7 @@ Example<> Stack<Example<>>::apply_batch(std::vector<Example<>> examples) {
 TensorExample Stack<TensorExample>::apply_batch(std::vector<TensorExample> examples) {
   std::vector<Tensor> data;
   data.reserve(examples.size());
-  for (auto& e : examples)
-    data.push_back(std::move(e.data));
+  for (auto& e : examples) data.push_back(std::move(e.data));
   return stack(data);
 }
 

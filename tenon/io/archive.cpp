@@ -57,12 +57,9 @@ void OutputArchive::write(const std::string& key, const IValue& value) {
 void OutputArchive::write(const std::string& key, OutputArchive& nested) {
   check_key(*content_, key);
   std::string prefix = key + ".";
-  for (const auto& name : nested.content_->order)
-    write(prefix + name, nested.content_->tensors.at(name));
-  for (const auto& [name, value] : nested.content_->values)
-    write(prefix + name, value);
-  for (const auto& name : nested.content_->archives)
-    content_->archives.insert(prefix + name);
+  for (const auto& name : nested.content_->order) write(prefix + name, nested.content_->tensors.at(name));
+  for (const auto& [name, value] : nested.content_->values) write(prefix + name, value);
+  for (const auto& name : nested.content_->archives) content_->archives.insert(prefix + name);
   content_->archives.insert(key);
 }
 
@@ -129,8 +126,7 @@ bool InputArchive::try_read(const std::string& key, IValue& value) {
   if (!try_read(key, list)) return false;
   std::vector<Tensor> tensors;
   Tensor one;
-  for (std::size_t i = 0; list.try_read(std::to_string(i), one); ++i)
-    tensors.push_back(std::exchange(one, Tensor()));
+  for (std::size_t i = 0; list.try_read(std::to_string(i), one); ++i) tensors.push_back(std::exchange(one, Tensor()));
   value = tensors;
   return true;
 }
@@ -188,12 +184,9 @@ std::vector<std::string> InputArchive::keys() {
     if (name.compare(0, prefix_.size(), prefix_) != 0) return;
     found.insert(name.substr(prefix_.size(), name.find('.', prefix_.size()) - prefix_.size()));
   };
-  for (const auto& [name, tensor] : content_->tensors)
-    add(name);
-  for (const auto& [name, value] : content_->values)
-    add(name);
-  for (const auto& name : content_->archives)
-    add(name);
+  for (const auto& [name, tensor] : content_->tensors) add(name);
+  for (const auto& [name, value] : content_->values) add(name);
+  for (const auto& name : content_->archives) add(name);
   return {found.begin(), found.end()};
 }
 

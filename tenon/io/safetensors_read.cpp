@@ -141,8 +141,7 @@ Tensor make_tensor(const Entry& e, const char* data) {
   std::memcpy(out, data + e.begin, bytes);
   if (e.dtype == kBool) {
     // Any other byte in a bool is undefined behaviour further on.
-    for (std::size_t i = 0; i < bytes; ++i)
-      out[i] = out[i] != 0;
+    for (std::size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
   }
   return t;
 }
@@ -251,8 +250,7 @@ IValue read_value(const Source& source, const std::string& key, const json& v) {
   }
   if (kind == "doubles" && x.is_array()) {
     std::vector<double> out;
-    for (const auto& n : x)
-      out.push_back(to_double(source, key, n));
+    for (const auto& n : x) out.push_back(to_double(source, key, n));
     return out;
   }
   source.check(false, "tenon.values: '", key, "' has an unknown kind or the wrong value for it");
@@ -266,8 +264,7 @@ void read_metadata(const Source& source, const json& meta, Content& content) {
   if (auto it = meta.find("tenon.values"); it != meta.end()) {
     json values = parse(source, "tenon.values", it->get_ref<const std::string&>());
     source.check(values.is_object(), "tenon.values is not an object");
-    for (const auto& [key, v] : values.items())
-      content.values[key] = read_value(source, key, v);
+    for (const auto& [key, v] : values.items()) content.values[key] = read_value(source, key, v);
   }
   if (auto it = meta.find("tenon.archives"); it != meta.end()) {
     json names = parse(source, "tenon.archives", it->get_ref<const std::string&>());
@@ -306,8 +303,7 @@ Content read_safetensors(const std::string& name, const char* data, std::size_t 
   Source source{name};
   source.check(size >= 8, "is no safetensors file: it has ", size, " bytes, fewer than the 8 of the header's length");
   uint64_t header_size = 0;
-  for (std::size_t i = 8; i-- > 0;)
-    header_size = header_size << 8 | static_cast<unsigned char>(data[i]);
+  for (std::size_t i = 8; i-- > 0;) header_size = header_size << 8 | static_cast<unsigned char>(data[i]);
   source.check(header_size <= kMaxHeader, "is no safetensors file, or its header of ", header_size,
                " bytes exceeds the limit of ", kMaxHeader);
   source.check(header_size <= size - 8, "is truncated: its header has ", header_size, " bytes, only ", size - 8,
@@ -317,8 +313,7 @@ Content read_safetensors(const std::string& name, const char* data, std::size_t 
   json header = parse(source, "its header", std::string_view(data + 8, static_cast<std::size_t>(header_size)));
   json meta = header.value("__metadata__", json::object());
   source.check(meta.is_object(), "__metadata__ is not an object");
-  for (const auto& [key, v] : meta.items())
-    source.check(v.is_string(), "__metadata__: '", key, "' is not a string");
+  for (const auto& [key, v] : meta.items()) source.check(v.is_string(), "__metadata__: '", key, "' is not a string");
   auto entries = parse_entries(source, header, size - data_at);
   if (auto it = meta.find("tenon.checksum"); it != meta.end()) {
     check_checksum(source, it->get_ref<const std::string&>(), data, data_at, size);

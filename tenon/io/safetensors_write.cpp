@@ -32,8 +32,7 @@ int64_t storage_key(const Tensor& t) { return reinterpret_cast<int64_t>(t.unsafe
 int64_t span_of(const Tensor& t) {
   if (t.numel() == 0) return 0;
   int64_t span = 1;
-  for (int64_t d = 0; d < t.dim(); ++d)
-    span += (t.size(d) - 1) * t.stride(d);
+  for (int64_t d = 0; d < t.dim(); ++d) span += (t.size(d) - 1) * t.stride(d);
   return span;
 }
 
@@ -129,8 +128,7 @@ json value_json(const IValue& v) {
   if (v.isIntList()) return {{"ints", v.toIntVector()}};
   if (v.isDoubleList()) {
     json list = json::array();
-    for (double d : v.toDoubleVector())
-      list.push_back(number(d));
+    for (double d : v.toDoubleVector()) list.push_back(number(d));
     return {{"doubles", list}};
   }
   return {{"none", nullptr}};
@@ -141,8 +139,7 @@ json make_metadata(const Content& content, const Plan& plan) {
   if (!plan.extra.empty()) meta["tenon.tensors"] = plan.extra.dump();
   if (!content.values.empty()) {
     json values = json::object();
-    for (const auto& [key, value] : content.values)
-      values[key] = value_json(value);
+    for (const auto& [key, value] : content.values) values[key] = value_json(value);
     meta["tenon.values"] = values.dump();
   }
   if (!content.archives.empty()) meta["tenon.archives"] = json(content.archives).dump();
@@ -171,8 +168,7 @@ std::string make_header(const Content& content, const Plan& plan) {
   TENON_CHECK(text.size() <= kMaxHeader, ValueError, "save: the header has ", text.size(), " bytes, the limit is ",
               kMaxHeader);
   std::string out(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i)
-    out[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
+  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
   return out + text;
 }
 
@@ -190,12 +186,10 @@ void write_safetensors(const Content& content, const std::function<void(const vo
   auto bytes = [](const Entry& e) {
     return static_cast<std::size_t>(e.data.numel()) * elementSize(e.data.scalar_type());
   };
-  for (const auto& e : plan.entries)
-    crc = crc32(crc, e.data.data_ptr(), bytes(e));
+  for (const auto& e : plan.entries) crc = crc32(crc, e.data.data_ptr(), bytes(e));
   static constexpr char kHex[] = "0123456789abcdef";
   std::size_t at = header.find(kChecksumMark) + kChecksumMark.size();
-  for (std::size_t i = 0; i < kChecksumDigits; ++i)
-    header[at + i] = kHex[crc >> (28 - 4 * i) & 15];
+  for (std::size_t i = 0; i < kChecksumDigits; ++i) header[at + i] = kHex[crc >> (28 - 4 * i) & 15];
   put(header.data(), header.size());
   for (const auto& e : plan.entries) {
     if (e.data.numel() > 0) put(e.data.data_ptr(), bytes(e));

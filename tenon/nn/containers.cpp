@@ -9,8 +9,7 @@ namespace nn {
 
 std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleListImpl>();
-  for (const auto& module : modules_)
-    out->append(module->clone(device));
+  for (const auto& module : modules_) out->append(module->clone(device));
   out->Module::train(is_training());
   return out;
 }
@@ -29,8 +28,7 @@ void ModuleListImpl::insert_at(std::size_t index, std::shared_ptr<Module> module
   TENON_CHECK(module != nullptr, ValueError, "module ", index, " is a null pointer");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
   children_.clear();
-  for (std::size_t i = 0; i < modules_.size(); ++i)
-    register_module(core::join(i), modules_[i]);
+  for (std::size_t i = 0; i < modules_.size(); ++i) register_module(core::join(i), modules_[i]);
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(std::size_t index) const {
@@ -47,8 +45,7 @@ ModuleDictImpl::ModuleDictImpl(const OrderedDict<std::string, std::shared_ptr<Mo
 }
 std::shared_ptr<Module> ModuleDictImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ModuleDictImpl>();
-  for (const auto& child : children_)
-    out->register_module(child.key(), child.value()->clone(device));
+  for (const auto& child : children_) out->register_module(child.key(), child.value()->clone(device));
   out->Module::train(is_training());
   return out;
 }
@@ -83,8 +80,7 @@ Tensor copied(const Tensor& t, const std::optional<Device>& device) {
 
 std::shared_ptr<Module> ParameterListImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ParameterListImpl>();
-  for (const auto& p : parameters_)
-    out->append(copied(p.value(), device));
+  for (const auto& p : parameters_) out->append(copied(p.value(), device));
   out->Module::train(is_training());
   return out;
 }
@@ -104,13 +100,11 @@ Tensor& ParameterListImpl::at(std::size_t index) {
 const Tensor& ParameterListImpl::at(std::size_t index) const { return const_cast<ParameterListImpl*>(this)->at(index); }
 
 ParameterDictImpl::ParameterDictImpl(const OrderedDict<std::string, Tensor>& parameters) {
-  for (const auto& p : parameters)
-    insert(p.key(), p.value());
+  for (const auto& p : parameters) insert(p.key(), p.value());
 }
 std::shared_ptr<Module> ParameterDictImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<ParameterDictImpl>();
-  for (const auto& p : parameters_)
-    out->insert(p.key(), copied(p.value(), device));
+  for (const auto& p : parameters_) out->insert(p.key(), copied(p.value(), device));
   out->Module::train(is_training());
   return out;
 }

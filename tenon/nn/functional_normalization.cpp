@@ -15,8 +15,7 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                   const BatchNormFuncOptions& options) {
   if (options.training()) {
     int64_t values = 1;
-    for (int64_t d = 0; d < input.dim(); ++d)
-      values *= d == 1 ? 1 : input.size(d);
+    for (int64_t d = 0; d < input.dim(); ++d) values *= d == 1 ? 1 : input.size(d);
     TENON_CHECK(values != 1, ValueError, "batch norm needs more than one value per channel in training, input ",
                 input.sizes());
   }

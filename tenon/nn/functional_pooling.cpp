@@ -60,8 +60,7 @@ Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptio
 
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options) {
   int64_t elements = 1;
-  for (const int64_t k : *options.kernel_size())
-    elements *= k;
+  for (const int64_t k : *options.kernel_size()) elements *= k;
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean = tenon::avg_pool1d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
@@ -97,8 +96,7 @@ Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptio
 
 Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options) {
   int64_t elements = 1;
-  for (const int64_t k : *options.kernel_size())
-    elements *= k;
+  for (const int64_t k : *options.kernel_size()) elements *= k;
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean = tenon::avg_pool2d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
@@ -134,8 +132,7 @@ Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptio
 
 Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
   int64_t elements = 1;
-  for (const int64_t k : *options.kernel_size())
-    elements *= k;
+  for (const int64_t k : *options.kernel_size()) elements *= k;
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean = tenon::avg_pool3d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);

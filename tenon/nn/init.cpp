@@ -33,18 +33,14 @@ void orthonormalise(std::vector<double>& a, int64_t rows, int64_t columns) {
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t k = 0; k < c; ++k) {
         double dot = 0;
-        for (int64_t r = 0; r < rows; ++r)
-          dot += at(r, k) * at(r, c);
-        for (int64_t r = 0; r < rows; ++r)
-          at(r, c) -= dot * at(r, k);
+        for (int64_t r = 0; r < rows; ++r) dot += at(r, k) * at(r, c);
+        for (int64_t r = 0; r < rows; ++r) at(r, c) -= dot * at(r, k);
       }
     }
     double norm = 0;
-    for (int64_t r = 0; r < rows; ++r)
-      norm += at(r, c) * at(r, c);
+    for (int64_t r = 0; r < rows; ++r) norm += at(r, c) * at(r, c);
     norm = std::sqrt(norm);
-    for (int64_t r = 0; r < rows; ++r)
-      at(r, c) /= norm;
+    for (int64_t r = 0; r < rows; ++r) at(r, c) /= norm;
   }
 }
 
@@ -54,8 +50,7 @@ std::tuple<int64_t, int64_t> _calculate_fan_in_and_fan_out(const Tensor& tensor)
   TENON_CHECK(tensor.dim() >= 2, ValueError, "fan in and fan out need a tensor of 2 or more dimensions, got ",
               tensor.dim());
   int64_t field = 1;
-  for (int64_t d = 2; d < tensor.dim(); ++d)
-    field *= tensor.size(d);
+  for (int64_t d = 2; d < tensor.dim(); ++d) field *= tensor.size(d);
   return {tensor.size(1) * field, tensor.size(0) * field};
 }
 
@@ -95,8 +90,7 @@ Tensor dirac_(Tensor tensor) {
   tensor.zero_();
   const int64_t channels = std::min(tensor.size(0), tensor.size(1));
   Tensor middle = tensor;
-  for (int64_t d = tensor.dim() - 1; d >= 2; --d)
-    middle = middle.select(d, tensor.size(d) / 2);
+  for (int64_t d = tensor.dim() - 1; d >= 2; --d) middle = middle.select(d, tensor.size(d) / 2);
   if (channels > 0) middle.diagonal().fill_(1);
   return tensor;
 }

@@ -32,14 +32,12 @@ std::string join_names(const std::string& prefix, const std::string& name) {
 
 template <class F>
 void walk(const std::string& prefix, const OrderedDict<std::string, std::shared_ptr<Module>>& children, F&& f) {
-  for (const auto& child : children)
-    f(join_names(prefix, child.key()), child.value());
+  for (const auto& child : children) f(join_names(prefix, child.key()), child.value());
 }
 
 std::string shape_text(const Tensor& t) {
   std::string out = "[";
-  for (int64_t i = 0; i < t.dim(); ++i)
-    out += core::join(i == 0 ? "" : ", ", t.size(i));
+  for (int64_t i = 0; i < t.dim(); ++i) out += core::join(i == 0 ? "" : ", ", t.size(i));
   return out + "]";
 }
 
@@ -72,14 +70,12 @@ std::shared_ptr<Module> Module::shared_self() const {
 
 void Module::apply(const ModuleApplyFunction& function) {
   function(*this);
-  for (const auto& child : children_)
-    child.value()->apply(function);
+  for (const auto& child : children_) child.value()->apply(function);
 }
 
 void Module::apply(const ConstModuleApplyFunction& function) const {
   function(*this);
-  for (const auto& child : children_)
-    std::as_const(*child.value()).apply(function);
+  for (const auto& child : children_) std::as_const(*child.value()).apply(function);
 }
 
 void Module::apply(const NamedModuleApplyFunction& function, const std::string& name_prefix) {
@@ -95,8 +91,7 @@ void Module::apply(const ConstNamedModuleApplyFunction& function, const std::str
 
 void Module::apply(const ModulePointerApplyFunction& function) const {
   function(shared_self());
-  for (const auto& child : children_)
-    child.value()->apply(function);
+  for (const auto& child : children_) child.value()->apply(function);
 }
 
 void Module::apply(const NamedModulePointerApplyFunction& function, const std::string& name_prefix) const {
@@ -160,8 +155,7 @@ std::vector<std::shared_ptr<Module>> Module::children() const { return children_
 OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const { return children_; }
 
 void Module::train(bool on) {
-  for (auto& child : children_)
-    child.value()->train(on);
+  for (auto& child : children_) child.value()->train(on);
   is_training_ = on;
 }
 void Module::eval() { train(false); }
@@ -191,24 +185,20 @@ void Module::convert(const std::optional<Device>& device, const std::optional<Dt
 }
 
 void Module::to(Device device, Dtype dtype, bool non_blocking) {
-  for (auto& child : children_)
-    child.value()->to(device, dtype, non_blocking);
+  for (auto& child : children_) child.value()->to(device, dtype, non_blocking);
   convert(device, dtype, non_blocking);
 }
 void Module::to(Dtype dtype, bool non_blocking) {
-  for (auto& child : children_)
-    child.value()->to(dtype, non_blocking);
+  for (auto& child : children_) child.value()->to(dtype, non_blocking);
   convert(std::nullopt, dtype, non_blocking);
 }
 void Module::to(Device device, bool non_blocking) {
-  for (auto& child : children_)
-    child.value()->to(device, non_blocking);
+  for (auto& child : children_) child.value()->to(device, non_blocking);
   convert(device, std::nullopt, non_blocking);
 }
 
 void Module::zero_grad(bool set_to_none) {
-  for (auto& child : children_)
-    child.value()->zero_grad(set_to_none);
+  for (auto& child : children_) child.value()->zero_grad(set_to_none);
   for (auto& p : parameters_) {
     if (!p.value().defined()) continue;
     Tensor& grad = p.value().mutable_grad();
@@ -341,8 +331,7 @@ void Module::copy_state_from(const Module& other, const std::optional<Device>& d
       mine = b.value().defined() ? copied(b.value()) : Tensor();
     }
   }
-  for (const auto& c : other.children_)
-    children_[c.key()]->clone_(*c.value(), device);
+  for (const auto& c : other.children_) children_[c.key()]->clone_(*c.value(), device);
   is_training_ = other.is_training_;
 }
 

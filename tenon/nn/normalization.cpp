@@ -63,8 +63,7 @@ Tensor RMSNormImpl::forward(const Tensor& input) {
   TENON_CHECK(fits, ValueError, "RMSNorm: expected an input that ends in ", IntArrayRef(shape), ", got ",
               input.sizes());
   std::vector<int64_t> dims;
-  for (int64_t d = 1; d <= rank; ++d)
-    dims.push_back(-d);
+  for (int64_t d = 1; d <= rank; ++d) dims.push_back(-d);
   const double smallest = input.scalar_type() == kDouble ? 0x1p-52 : 0x1p-23;
   const Tensor mean = (input * input).mean(dims, true);
   const Tensor result = input * (mean + options.eps().value_or(smallest)).rsqrt();

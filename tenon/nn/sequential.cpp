@@ -8,20 +8,17 @@ namespace tenon {
 namespace nn {
 
 SequentialImpl::SequentialImpl(OrderedDict<std::string, AnyModule>&& modules) {
-  for (auto& item : modules)
-    append(item.key(), std::move(item.value()));
+  for (auto& item : modules) append(item.key(), std::move(item.value()));
 }
 
 SequentialImpl::SequentialImpl(std::initializer_list<NamedAnyModule> modules) {
-  for (const auto& item : modules)
-    append(item.name(), item.module());
+  for (const auto& item : modules) append(item.name(), item.module());
 }
 
 std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& device) const {
   auto out = std::make_shared<SequentialImpl>();
   std::size_t i = 0;
-  for (const auto& child : children_)
-    out->append(child.key(), modules_[i++].clone(device));
+  for (const auto& child : children_) out->append(child.key(), modules_[i++].clone(device));
   out->Module::train(is_training());
   return out;
 }

@@ -30,8 +30,7 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
               " of the gradients is not finite, so they cannot be clipped");
   const double factor = max_norm / (total + 1e-6);
   if (factor < 1 || std::isnan(factor)) {
-    for (Tensor& g : grads)
-      g.mul_(factor);
+    for (Tensor& g : grads) g.mul_(factor);
   }
   return total;
 }
@@ -53,15 +52,13 @@ void clip_grad_value_(Tensor parameter, double clip_value) {
 
 Tensor parameters_to_vector(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> flat;
-  for (const Tensor& p : parameters)
-    flat.push_back(p.reshape({-1}));
+  for (const Tensor& p : parameters) flat.push_back(p.reshape({-1}));
   return tenon::cat(flat);
 }
 
 void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& parameters) {
   int64_t total = 0;
-  for (const Tensor& p : parameters)
-    total += p.numel();
+  for (const Tensor& p : parameters) total += p.numel();
   TENON_CHECK(vec.dim() == 1 && vec.numel() == total, ValueError, "vector_to_parameters: the parameters have ", total,
               " elements, the vector ", vec.numel());
   NoGradGuard no_grad;

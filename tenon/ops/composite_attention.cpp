@@ -15,14 +15,16 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   const char* name = "scaled_dot_product_attention";
   const bool masked = attn_mask && attn_mask->defined();
   TENON_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2, ValueError, name,
-              ": expected 2-D or larger query, key and value, got ", query.dim(), ", ", key.dim(), " and ",
-              value.dim(), " dimensions");
+              ": expected 2-D or larger query, key and value, got ", query.dim(), ", ", key.dim(), " and ", value.dim(),
+              " dimensions");
   TENON_CHECK(!(masked && is_causal), ValueError, name, ": give attn_mask or is_causal, not both");
   if (query.scalar_type() == kHalf || query.scalar_type() == kBFloat16) {  // scores are kept in float
-    const Tensor bias = masked && attn_mask->is_floating_point() ? attn_mask->to(kFloat) : masked ? *attn_mask : Tensor();
+    const Tensor bias = masked && attn_mask->is_floating_point() ? attn_mask->to(kFloat)
+                        : masked                                 ? *attn_mask
+                                                                 : Tensor();
     return tenon::scaled_dot_product_attention(query.to(kFloat), key.to(kFloat), value.to(kFloat),
-                                               masked ? std::optional<Tensor>(bias) : std::nullopt, dropout_p, is_causal,
-                                               scale, enable_gqa)
+                                               masked ? std::optional<Tensor>(bias) : std::nullopt, dropout_p,
+                                               is_causal, scale, enable_gqa)
         .to(query.scalar_type());
   }
   Tensor k = key, v = value;

@@ -8,8 +8,8 @@
 
 namespace tenon::composite {
 
-#define TENON_ALIAS(name, of)                                                                          \
-  Tensor name##_Tensor(const Tensor& self, const Tensor& other) { return tenon::of(self, other); }     \
+#define TENON_ALIAS(name, of)                                                                      \
+  Tensor name##_Tensor(const Tensor& self, const Tensor& other) { return tenon::of(self, other); } \
   Tensor name##_Scalar(const Tensor& self, const Scalar& other) { return tenon::of(self, other); }
 TENON_ALIAS(not_equal, ne)
 TENON_ALIAS(less, lt)

@@ -26,9 +26,9 @@ Tensor convolve(const char* name, int64_t nd, const Tensor& input, const Tensor&
               "-D input, got ", input.dim(), "-D input of shape ", core::text(input.sizes()));
   const bool batch = input.dim() == nd + 2;
   const Sizes zeros(static_cast<std::size_t>(nd), 0);
-  const Tensor out = tenon::convolution(batch ? input : input.unsqueeze(0), weight, bias, p.stride, p.padding,
-                                        p.dilation, p.transposed, p.transposed ? p.output_padding : IntArrayRef(zeros),
-                                        p.groups);
+  const Tensor out =
+      tenon::convolution(batch ? input : input.unsqueeze(0), weight, bias, p.stride, p.padding, p.dilation,
+                         p.transposed, p.transposed ? p.output_padding : IntArrayRef(zeros), p.groups);
   return batch ? out : out.squeeze(0);
 }
 
@@ -61,25 +61,25 @@ Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const T
 
 }  // namespace
 
-#define TENON_CONV(N)                                                                                             \
-  Tensor conv##N##d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,                 \
-                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups) {              \
-    return convolve("conv" #N "d", N, input, weight, bias, {stride, padding, dilation, false, {}, groups});       \
-  }                                                                                                               \
-  Tensor conv##N##d_padding(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,         \
-                            IntArrayRef stride, std::string_view padding, IntArrayRef dilation, int64_t groups) { \
-    return convolve_named("conv" #N "d", N, input, weight, bias, stride, padding, dilation, groups);              \
+#define TENON_CONV(N)                                                                                                 \
+  Tensor conv##N##d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride, \
+                    IntArrayRef padding, IntArrayRef dilation, int64_t groups) {                                      \
+    return convolve("conv" #N "d", N, input, weight, bias, {stride, padding, dilation, false, {}, groups});           \
+  }                                                                                                                   \
+  Tensor conv##N##d_padding(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,             \
+                            IntArrayRef stride, std::string_view padding, IntArrayRef dilation, int64_t groups) {     \
+    return convolve_named("conv" #N "d", N, input, weight, bias, stride, padding, dilation, groups);                  \
   }
 TENON_CONV(1)
 TENON_CONV(2)
 TENON_CONV(3)
 #undef TENON_CONV
 
-#define TENON_CONV_TRANSPOSE(name, N)                                                                              \
-  Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,    \
-              IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {             \
-    return convolve("conv_transpose" #N "d", N, input, weight, bias,                                               \
-                    {stride, padding, dilation, true, output_padding, groups});                                    \
+#define TENON_CONV_TRANSPOSE(name, N)                                                                           \
+  Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride, \
+              IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {          \
+    return convolve("conv_transpose" #N "d", N, input, weight, bias,                                            \
+                    {stride, padding, dilation, true, output_padding, groups});                                 \
   }
 TENON_CONV_TRANSPOSE(conv_transpose1d, 1)
 TENON_CONV_TRANSPOSE(conv_transpose2d_input, 2)

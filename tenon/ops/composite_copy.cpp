@@ -40,16 +40,20 @@ Tensor contiguous(const Tensor& self, MemoryFormat f) {
 Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking, std::optional<MemoryFormat> f) {
   if (!f) f = o.memory_format_opt();
   if (same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type())) return self.clone(f);
-  Tensor out = empty_like(self, TensorOptions().dtype(o.dtype_opt()).device(o.device_opt()).pinned_memory(o.pinned_memory_opt()), f);
+  Tensor out = empty_like(
+      self, TensorOptions().dtype(o.dtype_opt()).device(o.device_opt()).pinned_memory(o.pinned_memory_opt()), f);
   return out.copy_(self, non_blocking);
 }
 
-Tensor to_dtype_layout(const Tensor& self, const TensorOptions& o, bool non_blocking, bool copy, std::optional<MemoryFormat> f) {
+Tensor to_dtype_layout(const Tensor& self, const TensorOptions& o, bool non_blocking, bool copy,
+                       std::optional<MemoryFormat> f) {
   if (!f) f = o.memory_format_opt();
-  bool same = same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type()) && keeps_format(self, f);
+  bool same =
+      same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type()) && keeps_format(self, f);
   return same && !copy ? self : tenon::_to_copy(self, o, non_blocking, f);
 }
-Tensor to_device(const Tensor& self, Device device, ScalarType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> f) {
+Tensor to_device(const Tensor& self, Device device, ScalarType dtype, bool non_blocking, bool copy,
+                 std::optional<MemoryFormat> f) {
   return to_dtype_layout(self, TensorOptions(dtype).device(device), non_blocking, copy, f);
 }
 Tensor to_dtype(const Tensor& self, ScalarType dtype, bool non_blocking, bool copy, std::optional<MemoryFormat> f) {
@@ -62,29 +66,31 @@ Tensor to_other(const Tensor& self, const Tensor& other, bool non_blocking, bool
 Tensor type_as(const Tensor& self, const Tensor& other) { return self.to(other); }
 
 Scalar item(const Tensor& self) {
-  TENON_CHECK(self.numel() == 1, ValueError, "item: only one-element tensors become a host number; this has ", self.numel());
+  TENON_CHECK(self.numel() == 1, ValueError, "item: only one-element tensors become a host number; this has ",
+              self.numel());
   return core::item(*self.unsafeGetTensorImpl());
 }
 Scalar _local_scalar_dense(const Tensor& self) { return self.item(); }
 
 bool equal(const Tensor& self, const Tensor& other) {
   if (self.sizes() != other.sizes()) return false;
-  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "equal: expected ", dtype_name(self.scalar_type()), " but found ",
-              dtype_name(other.scalar_type()), " for argument 'other'");
+  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "equal: expected ", dtype_name(self.scalar_type()),
+              " but found ", dtype_name(other.scalar_type()), " for argument 'other'");
   NoGradGuard no_grad;
   return self.eq(other).all().item().toBool();
 }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "isclose: expected ", dtype_name(self.scalar_type()),
-              " but found ", dtype_name(other.scalar_type()), " for argument 'other'");
+  TENON_CHECK(self.scalar_type() == other.scalar_type(), TypeError, "isclose: expected ",
+              dtype_name(self.scalar_type()), " but found ", dtype_name(other.scalar_type()), " for argument 'other'");
   TENON_CHECK(rtol >= 0 && atol >= 0, ValueError, "isclose: tolerances ", rtol, " and ", atol, " must not be negative");
   NoGradGuard no_grad;
   Tensor close = self.eq(other);
   if (equal_nan && self.is_floating_point()) close = close.logical_or(self.ne(self).logical_and(other.ne(other)));
   if (rtol == 0 && atol == 0) return close;
   // Integers are compared in double: a tolerance is a real number.
-  Tensor a = self.is_floating_point() ? self : self.to(kDouble), b = other.is_floating_point() ? other : other.to(kDouble);
+  Tensor a = self.is_floating_point() ? self : self.to(kDouble),
+         b = other.is_floating_point() ? other : other.to(kDouble);
   Tensor allowed = b.abs().mul(rtol).add(atol), distance = a.sub(b).abs();
   Tensor finite = distance.sub(distance).eq(0);
   return close.logical_or(finite.logical_and(distance.le(allowed)));
@@ -95,7 +101,8 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
 
 Tensor repeat(const Tensor& self, IntArrayRef repeats) {
   int64_t lead = static_cast<int64_t>(repeats.size()) - self.dim();
-  TENON_CHECK(lead >= 0, ValueError, "repeat: ", text(repeats), " has fewer entries than 'self' has dimensions (", self.dim(), ")");
+  TENON_CHECK(lead >= 0, ValueError, "repeat: ", text(repeats), " has fewer entries than 'self' has dimensions (",
+              self.dim(), ")");
   std::vector<int64_t> apart, wide, joined;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     TENON_CHECK(repeats[i] >= 0, ValueError, "repeat: negative count in ", text(repeats));
@@ -104,7 +111,8 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats) {
     wide.insert(wide.end(), {repeats[i], size});
     joined.push_back(repeats[i] * size);
   }
-  TENON_CHECK(repeats.size() <= core::kMaxDims / 2, ValueError, "repeat: at most ", core::kMaxDims / 2, " dimensions are possible");
+  TENON_CHECK(repeats.size() <= core::kMaxDims / 2, ValueError, "repeat: at most ", core::kMaxDims / 2,
+              " dimensions are possible");
   return self.reshape(apart).expand(wide).clone(MemoryFormat::Contiguous).view(joined);
 }
 Tensor tile(const Tensor& self, IntArrayRef dims) {
@@ -128,7 +136,8 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
     TENON_CHECK(shifts.size() == 1, ValueError, "roll: shifts ", text(shifts), " need as many dims");
     return self.reshape({-1}).roll(shifts, IntArrayRef(int64_t{0})).view(self.sizes());
   }
-  TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", text(shifts), " and dims ", text(dims), " differ in length");
+  TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", text(shifts), " and dims ", text(dims),
+              " differ in length");
   Tensor out = self;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     int64_t d = wrap("roll", dims[i], self.dim());
@@ -146,10 +155,14 @@ Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
   int64_t a = wrap("rot90", dims[0], self.dim()), b = wrap("rot90", dims[1], self.dim());
   TENON_CHECK(a != b, ValueError, "rot90: both dims are dimension ", a);
   switch ((k % 4 + 4) % 4) {
-    case 1: return self.flip(IntArrayRef(b)).transpose(a, b);
-    case 2: return self.flip({a, b});
-    case 3: return self.flip(IntArrayRef(a)).transpose(a, b);
-    default: return self.clone(MemoryFormat::Contiguous);
+    case 1:
+      return self.flip(IntArrayRef(b)).transpose(a, b);
+    case 2:
+      return self.flip({a, b});
+    case 3:
+      return self.flip(IntArrayRef(a)).transpose(a, b);
+    default:
+      return self.clone(MemoryFormat::Contiguous);
   }
 }
 
@@ -165,7 +178,8 @@ int64_t padded_source(std::string_view mode, int64_t at, int64_t size) {
 
 Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std::string_view mode) {
   int64_t size = self.size(d), n = size + before + after;
-  TENON_CHECK(n >= 0 && size > 0, ValueError, "pad: dimension ", d, " of size ", size, " cannot be padded by ", before, " and ", after);
+  TENON_CHECK(n >= 0 && size > 0, ValueError, "pad: dimension ", d, " of size ", size, " cannot be padded by ", before,
+              " and ", after);
   bool reflect = mode == "reflect", circular = mode == "circular";
   TENON_CHECK(!reflect || (before < size && after < size), ValueError, "pad: reflection of ", before, " and ", after,
               " must be smaller than dimension ", d, " of size ", size);
@@ -188,12 +202,13 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
     bool whole = !self.is_floating_point() && v == static_cast<double>(static_cast<int64_t>(v));
     return self.constant_pad_nd(pad, whole ? Scalar(static_cast<int64_t>(v)) : Scalar(v));
   }
-  TENON_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplementedError, "pad: unknown mode '",
-              std::string(mode), "'");
+  TENON_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplementedError,
+              "pad: unknown mode '", std::string(mode), "'");
   TENON_CHECK(!value || *value == 0, ValueError, "pad: mode ", std::string(mode), " takes no value");
   Tensor out = self;
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
-    if (pad[2 * k] || pad[2 * k + 1]) out = pad_dim(out, self.dim() - 1 - static_cast<int64_t>(k), pad[2 * k], pad[2 * k + 1], mode);
+    if (pad[2 * k] || pad[2 * k + 1])
+      out = pad_dim(out, self.dim() - 1 - static_cast<int64_t>(k), pad[2 * k], pad[2 * k + 1], mode);
   }
   return out.is_same(self) ? self.clone() : out;
 }

@@ -19,7 +19,9 @@ Tensor finish(Tensor t, const TensorOptions& o) {
 TensorOptions like(const Tensor& self, const TensorOptions& o) {
   return self.options().requires_grad(std::nullopt).merge_in(o);
 }
-std::optional<MemoryFormat> format(const TensorOptions& o, std::optional<MemoryFormat> f) { return f ? f : o.memory_format_opt(); }
+std::optional<MemoryFormat> format(const TensorOptions& o, std::optional<MemoryFormat> f) {
+  return f ? f : o.memory_format_opt();
+}
 
 Tensor window(int64_t n, bool periodic, const TensorOptions& o, Tensor (*shape)(const Tensor& phase)) {
   TENON_CHECK(n >= 0, ValueError, "window: length ", n, " must not be negative");
@@ -39,17 +41,25 @@ Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef strid
   return empty_strided(size, stride, like(self, o));
 }
 
-Tensor zeros(IntArrayRef size, const TensorOptions& o) { return finish(empty(size, plain(o), o.memory_format_opt()).zero_(), o); }
+Tensor zeros(IntArrayRef size, const TensorOptions& o) {
+  return finish(empty(size, plain(o), o.memory_format_opt()).zero_(), o);
+}
 Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
   return finish(empty_like(self, plain(o), format(o, f)).zero_(), o);
 }
-Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) { return tenon::zeros(size, like(self, o)); }
+Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
+  return tenon::zeros(size, like(self, o));
+}
 
-Tensor ones(IntArrayRef size, const TensorOptions& o) { return finish(empty(size, plain(o), o.memory_format_opt()).fill_(1), o); }
+Tensor ones(IntArrayRef size, const TensorOptions& o) {
+  return finish(empty(size, plain(o), o.memory_format_opt()).fill_(1), o);
+}
 Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
   return finish(empty_like(self, plain(o), format(o, f)).fill_(1), o);
 }
-Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) { return tenon::ones(size, like(self, o)); }
+Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
+  return tenon::ones(size, like(self, o));
+}
 
 Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   TensorOptions with = plain(o);
@@ -62,7 +72,9 @@ Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o, st
 Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   return tenon::full(size, v, like(self, o));
 }
-Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) { return finish(empty(IntArrayRef(), plain(o)).fill_(s), o); }
+Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
+  return finish(empty(IntArrayRef(), plain(o)).fill_(s), o);
+}
 
 Tensor arange(const Scalar& end, const TensorOptions& o) { return tenon::arange(Scalar(0), end, Scalar(1), o); }
 Tensor arange_start(const Scalar& start, const Scalar& end, const TensorOptions& o) {
@@ -74,10 +86,13 @@ Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, co
   TENON_CHECK(s != 0 && (b - a) / s >= 0, ValueError, "range: end ", b, " is not reached from ", a, " by steps of ", s);
   int64_t n = static_cast<int64_t>(std::floor((b - a) / s)) + 1;
   ScalarType dtype = o.dtype();
-  Tensor steps = tenon::arange(Scalar(0), Scalar(n), Scalar(1), plain(o).dtype(isFloatingType(dtype) ? kDouble : dtype));
+  Tensor steps =
+      tenon::arange(Scalar(0), Scalar(n), Scalar(1), plain(o).dtype(isFloatingType(dtype) ? kDouble : dtype));
   return finish(steps.mul(step).add(start).to(dtype), o);
 }
-Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& o) { return tenon::range(start, end, Scalar(1), o); }
+Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& o) {
+  return tenon::range(start, end, Scalar(1), o);
+}
 
 Tensor linspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& o) {
   TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError, "linspace: the ends must have 0 dimensions");
@@ -91,15 +106,18 @@ Tensor linspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t st
   TENON_CHECK(end.dim() == 0, ValueError, "linspace: argument 'end' must have 0 dimensions");
   return tenon::linspace(start, end.item(), steps, o);
 }
-Tensor logspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, double base, const TensorOptions& o) {
+Tensor logspace_Tensor_Tensor(const Tensor& start, const Tensor& end, int64_t steps, double base,
+                              const TensorOptions& o) {
   TENON_CHECK(start.dim() == 0 && end.dim() == 0, ValueError, "logspace: the ends must have 0 dimensions");
   return tenon::logspace(start.item(), end.item(), steps, base, o);
 }
-Tensor logspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps, double base, const TensorOptions& o) {
+Tensor logspace_Tensor_Scalar(const Tensor& start, const Scalar& end, int64_t steps, double base,
+                              const TensorOptions& o) {
   TENON_CHECK(start.dim() == 0, ValueError, "logspace: argument 'start' must have 0 dimensions");
   return tenon::logspace(start.item(), end, steps, base, o);
 }
-Tensor logspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t steps, double base, const TensorOptions& o) {
+Tensor logspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t steps, double base,
+                              const TensorOptions& o) {
   TENON_CHECK(end.dim() == 0, ValueError, "logspace: argument 'end' must have 0 dimensions");
   return tenon::logspace(start, end.item(), steps, base, o);
 }
@@ -138,8 +156,12 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOption
 Tensor hann_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hann); }
 Tensor hann_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, hann); }
 Tensor hamming_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hamming); }
-Tensor hamming_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, hamming); }
+Tensor hamming_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
+  return window(n, periodic, o, hamming);
+}
 Tensor bartlett_window(int64_t n, const TensorOptions& o) { return window(n, true, o, bartlett); }
-Tensor bartlett_window_periodic(int64_t n, bool periodic, const TensorOptions& o) { return window(n, periodic, o, bartlett); }
+Tensor bartlett_window_periodic(int64_t n, bool periodic, const TensorOptions& o) {
+  return window(n, periodic, o, bartlett);
+}
 
 }  // namespace tenon::composite

@@ -15,8 +15,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t rank = self.dim() + 1;
   TENON_CHECK(self.dim() > 0, ValueError, "diag_embed: expected at least 1 dimension");
   for (int64_t d : {dim1, dim2}) {
-    TENON_CHECK(d >= -rank && d < rank, IndexError, "diag_embed: dimension out of range: allowed [", -rank, ", ", rank - 1,
-                "], got ", d);
+    TENON_CHECK(d >= -rank && d < rank, IndexError, "diag_embed: dimension out of range: allowed [", -rank, ", ",
+                rank - 1, "], got ", d);
   }
   int64_t a = dim1 < 0 ? dim1 + rank : dim1, b = dim2 < 0 ? dim2 + rank : dim2;
   TENON_CHECK(a != b, ValueError, "diag_embed: dim1 and dim2 are both dimension ", a);
@@ -29,7 +29,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
 }
 
 Tensor diag(const Tensor& self, int64_t diagonal) {
-  TENON_CHECK(self.dim() == 1 || self.dim() == 2, ValueError, "diag: expected a vector or a matrix, got ", self.dim(), " dimensions");
+  TENON_CHECK(self.dim() == 1 || self.dim() == 2, ValueError, "diag: expected a vector or a matrix, got ", self.dim(),
+              " dimensions");
   return self.dim() == 1 ? self.diag_embed(diagonal) : self.diagonal(diagonal).clone(MemoryFormat::Contiguous);
 }
 

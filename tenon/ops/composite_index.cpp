@@ -29,10 +29,11 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
       self = self.unsqueeze(at);
       mask = mask.reshape({1});
     }
-    TENON_CHECK(at + mask.dim() <= self.dim(), IndexError, "index: too many indices (", indices.size(), ") for rank ", self.dim());
+    TENON_CHECK(at + mask.dim() <= self.dim(), IndexError, "index: too many indices (", indices.size(), ") for rank ",
+                self.dim());
     for (int64_t d = 0; d < mask.dim(); ++d) {
-      TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ", text(mask.sizes()), " does not match ",
-                  text(self.sizes()), " at position ", at + d);
+      TENON_CHECK(mask.size(d) == self.size(at + d), IndexError, "index: mask shape ", text(mask.sizes()),
+                  " does not match ", text(self.sizes()), " at position ", at + d);
     }
     Tensor found = mask.nonzero();
     for (int64_t d = 0; d < mask.dim(); ++d) out.push_back(found.select(1, d));
@@ -43,38 +44,43 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
 }  // namespace
 
 Tensor index_Tensor(const Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
-  bool masked = std::any_of(indices.begin(), indices.end(), [](const auto& i) { return i && i->defined() && is_mask(*i); });
+  bool masked =
+      std::any_of(indices.begin(), indices.end(), [](const auto& i) { return i && i->defined() && is_mask(*i); });
   if (!masked) return _index(self, indices);
   Tensor of = self;
   OptTensors all = positions(of, indices);
   return _index(of, ArrayRef<std::optional<Tensor>>(all));
 }
 
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
-  TENON_CHECK(reduce == "add" || reduce == "multiply", ValueError, "scatter: argument 'reduce' must be add or multiply, got '",
-              std::string(reduce), "'");
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      std::string_view reduce) {
+  TENON_CHECK(reduce == "add" || reduce == "multiply", ValueError,
+              "scatter: argument 'reduce' must be add or multiply, got '", std::string(reduce), "'");
   return tenon::scatter_reduce(self, dim, index, src, reduce == "add" ? "sum" : "prod", true);
 }
 
 Tensor take(const Tensor& self, const Tensor& index) {
-  TENON_CHECK(index.scalar_type() == kLong || index.scalar_type() == kInt, IndexError, "take: index tensors must be int64, got ",
-              dtype_name(index.scalar_type()));
+  TENON_CHECK(index.scalar_type() == kLong || index.scalar_type() == kInt, IndexError,
+              "take: index tensors must be int64, got ", dtype_name(index.scalar_type()));
   std::optional<Tensor> at[] = {index};
   return _index(self.reshape({-1}), ArrayRef<std::optional<Tensor>>(at));
 }
 
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  TENON_CHECK(index.numel() == source.numel(), ValueError, "put: 'index' holds ", index.numel(), " numbers but 'source' ", source.numel());
+  TENON_CHECK(index.numel() == source.numel(), ValueError, "put: 'index' holds ", index.numel(),
+              " numbers but 'source' ", source.numel());
   std::optional<Tensor> at[] = {index.reshape({-1})};
-  return self.reshape({-1}).index_put(ArrayRef<std::optional<Tensor>>(at), source.reshape({-1}), accumulate).view(self.sizes());
+  return self.reshape({-1})
+      .index_put(ArrayRef<std::optional<Tensor>>(at), source.reshape({-1}), accumulate)
+      .view(self.sizes());
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   if (!dim) return self.reshape({-1}).gather(0, indices.reshape({-1}));
-  TENON_CHECK(self.dim() == indices.dim(), ValueError, "take_along_dim: 'self' has ", self.dim(), " dimensions but 'indices' has ",
-              indices.dim());
-  TENON_CHECK(*dim >= -self.dim() && *dim < self.dim(), IndexError, "take_along_dim: dimension out of range: allowed [", -self.dim(),
-              ", ", self.dim() - 1, "], got ", *dim);
+  TENON_CHECK(self.dim() == indices.dim(), ValueError, "take_along_dim: 'self' has ", self.dim(),
+              " dimensions but 'indices' has ", indices.dim());
+  TENON_CHECK(*dim >= -self.dim() && *dim < self.dim(), IndexError, "take_along_dim: dimension out of range: allowed [",
+              -self.dim(), ", ", self.dim() - 1, "], got ", *dim);
   int64_t d = *dim < 0 ? *dim + self.dim() : *dim;
   std::vector<int64_t> of_self = self.sizes().vec(), of_index = indices.sizes().vec();
   for (int64_t k = 0; k < self.dim(); ++k) {
@@ -100,15 +106,16 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
 }
 
 Tensor one_hot(const Tensor& self, int64_t num_classes) {
-  TENON_CHECK(self.scalar_type() == kLong, TypeError, "one_hot: expected int64 but found ", dtype_name(self.scalar_type()),
-              " for argument 'self'");
+  TENON_CHECK(self.scalar_type() == kLong, TypeError, "one_hot: expected int64 but found ",
+              dtype_name(self.scalar_type()), " for argument 'self'");
   if (self.numel() == 0) {
     TENON_CHECK(num_classes > 0, ValueError, "one_hot: the number of classes of an empty tensor must be given");
   } else {
     int64_t least = self.min().item().toLong(), most = self.max().item().toLong();
     TENON_CHECK(least >= 0, ValueError, "one_hot: class ", least, " is negative");
     if (num_classes == -1) num_classes = most + 1;
-    TENON_CHECK(most < num_classes, ValueError, "one_hot: class ", most, " must be below the number of classes ", num_classes);
+    TENON_CHECK(most < num_classes, ValueError, "one_hot: class ", most, " must be below the number of classes ",
+                num_classes);
   }
   std::vector<int64_t> shape = self.sizes().vec();
   shape.push_back(num_classes);

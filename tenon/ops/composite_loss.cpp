@@ -136,8 +136,8 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
   const Tensor cosine = dot(input1, input2) / norms.sqrt();
   const Tensor zero = tenon::zeros_like(cosine);
   const Tensor same = tenon::where(target == 1, 1 - cosine, zero);
-  return reduced("cosine_embedding_loss",
-                 same + tenon::where(target == -1, tenon::clamp_min(cosine - margin, 0), zero), reduction);
+  return reduced("cosine_embedding_loss", same + tenon::where(target == -1, tenon::clamp_min(cosine - margin, 0), zero),
+                 reduction);
 }
 
 }  // namespace tenon::composite

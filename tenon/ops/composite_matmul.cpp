@@ -93,12 +93,12 @@ Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Ten
 }
 
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const std::optional<Tensor>& bias) {
-  TENON_CHECK(input1.dim() == input2.dim(), ValueError, "bilinear: input1 and input2 must have as many dimensions, got ",
-              input1.dim(), " and ", input2.dim());
-  TENON_CHECK(weight.dim() == 3 && input1.dim() > 0 && input1.size(-1) == weight.size(1) &&
-                  input2.size(-1) == weight.size(2),
-              ValueError, "bilinear: weight ", core::text(weight.sizes()), " does not fit inputs ",
-              core::text(input1.sizes()), " and ", core::text(input2.sizes()));
+  TENON_CHECK(input1.dim() == input2.dim(), ValueError,
+              "bilinear: input1 and input2 must have as many dimensions, got ", input1.dim(), " and ", input2.dim());
+  TENON_CHECK(
+      weight.dim() == 3 && input1.dim() > 0 && input1.size(-1) == weight.size(1) && input2.size(-1) == weight.size(2),
+      ValueError, "bilinear: weight ", core::text(weight.sizes()), " does not fit inputs ", core::text(input1.sizes()),
+      " and ", core::text(input2.sizes()));
   Sizes shape = input1.sizes().vec();
   shape.pop_back();
   TENON_CHECK(IntArrayRef(shape) == input2.sizes().slice(0, shape.size()), ValueError,
@@ -151,8 +151,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
   TENON_CHECK(batch1.dim() == 3 && batch2.dim() == 3, ValueError, "addbmm: batch1 and batch2 must have 3 dimensions, ",
               "got shapes ", core::text(batch1.sizes()), " and ", core::text(batch2.sizes()));
   TENON_CHECK(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), ValueError,
-              "addbmm: shapes cannot be multiplied: ", core::text(batch1.sizes()), " and ",
-              core::text(batch2.sizes()));
+              "addbmm: shapes cannot be multiplied: ", core::text(batch1.sizes()), " and ", core::text(batch2.sizes()));
   // The sum over the batch is part of the sum of one product.
   const int64_t inner = batch1.size(0) * batch1.size(2);
   const Tensor left = batch1.permute({1, 0, 2}).reshape({batch1.size(1), inner});

@@ -58,8 +58,8 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight, c
   shape[0] = 1;
   shape[1] = n * channels;
   const auto mean = repeated(running_mean, n), var = repeated(running_var, n);
-  const Tensor out = tenon::batch_norm(input.contiguous().view(shape), repeated(weight, n), repeated(bias, n), mean, var,
-                                       use_input_stats, momentum, eps, cudnn_enabled);
+  const Tensor out = tenon::batch_norm(input.contiguous().view(shape), repeated(weight, n), repeated(bias, n), mean,
+                                       var, use_input_stats, momentum, eps, cudnn_enabled);
   if (use_input_stats) {
     const auto average = [&](const std::optional<Tensor>& running, const std::optional<Tensor>& all) {
       if (given(running)) running->copy_(all->view({n, channels}).mean({0}, false));
@@ -103,7 +103,7 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const std::op
   for (int64_t d = leading; d < input.dim(); ++d) dims.push_back(d);
   const bool half = input.scalar_type() == kHalf || input.scalar_type() == kBFloat16;
   const Tensor x = half ? input.to(kFloat) : input;
-  const double floor = eps ? *eps
+  const double floor = eps                              ? *eps
                        : input.scalar_type() == kDouble ? std::numeric_limits<double>::epsilon()
                                                         : std::numeric_limits<float>::epsilon();
   Tensor out = x * ((x * x).mean(dims, true) + floor).rsqrt();

@@ -24,9 +24,12 @@ Rounding rounding(std::optional<std::string_view> mode) {
 template <class Other>
 Tensor divide(const Tensor& self, const Other& other, std::optional<std::string_view> mode) {
   switch (rounding(mode)) {
-    case Rounding::Trunc: return tenon::_div_trunc(self, other);
-    case Rounding::Floor: return tenon::floor_divide(self, other);
-    case Rounding::None: break;
+    case Rounding::Trunc:
+      return tenon::_div_trunc(self, other);
+    case Rounding::Floor:
+      return tenon::floor_divide(self, other);
+    case Rounding::None:
+      break;
   }
   return tenon::div(self, other);
 }
@@ -132,7 +135,7 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
                   std::optional<double> neginf) {
   const ScalarType t = self.scalar_type();
   if (!isFloatingType(t)) return self.clone();
-  const double most = t == kDouble ? std::numeric_limits<double>::max()
+  const double most = t == kDouble  ? std::numeric_limits<double>::max()
                       : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
                       : t == kHalf  ? 65504.0
                                     : 3.3895313892515355e38;

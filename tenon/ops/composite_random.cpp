@@ -71,11 +71,14 @@ Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, const TensorOpti
 Tensor randint_generator(int64_t high, IntArrayRef size, const Gen& g, const TensorOptions& o) {
   return tenon::randint(0, high, size, g, o);
 }
-Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& o) { return tenon::randint(0, high, size, Gen(), o); }
+Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& o) {
+  return tenon::randint(0, high, size, Gen(), o);
+}
 Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& o, std::optional<MemoryFormat> f) {
   return tenon::randint_like(self, 0, high, o, f);
 }
-Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, const TensorOptions& o, std::optional<MemoryFormat> f) {
+Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, const TensorOptions& o,
+                              std::optional<MemoryFormat> f) {
   return finish(empty_like(self, plain(o), f).random_(low, std::optional<int64_t>(high)), o);
 }
 Tensor randperm(int64_t n, const TensorOptions& o) { return tenon::randperm(n, Gen(), o); }

@@ -126,8 +126,10 @@ std::tuple<Tensor, Tensor> middle(const Tensor& self, int64_t dim, bool keepdim,
   Tensor at;
   if (isFloatingType(self.scalar_type())) {
     const Tensor nans = tenon::sum(tenon::isnan(self.detach()), IntArrayRef(dim), true);
-    if (ignore_nan) at = tenon::clamp_min(tenon::floor_divide(tenon::rsub(nans, n - 1), 2), 0);
-    else at = tenon::where(nans > 0, n - nans, (n - 1) / 2);
+    if (ignore_nan)
+      at = tenon::clamp_min(tenon::floor_divide(tenon::rsub(nans, n - 1), 2), 0);
+    else
+      at = tenon::where(nans > 0, n - nans, (n - 1) / 2);
   } else {
     std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
     shape[static_cast<std::size_t>(dim < 0 ? dim + self.dim() : dim)] = 1;

@@ -20,12 +20,14 @@ Tensor argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) {
 }
 Tensor msort(const Tensor& self) { return std::get<0>(tenon::sort(self, std::optional<bool>(false), 0, false)); }
 
-Tensor searchsorted_Scalar(const Tensor& row, const Scalar& v, bool out_int32, bool right, std::optional<std::string_view> side,
-                           const std::optional<Tensor>& sorter) {
-  return tenon::searchsorted(row, tenon::scalar_tensor(v, row.options().requires_grad(std::nullopt)), out_int32, right, side, sorter);
+Tensor searchsorted_Scalar(const Tensor& row, const Scalar& v, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const std::optional<Tensor>& sorter) {
+  return tenon::searchsorted(row, tenon::scalar_tensor(v, row.options().requires_grad(std::nullopt)), out_int32, right,
+                             side, sorter);
 }
 Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
-  TENON_CHECK(boundaries.dim() == 1, ValueError, "bucketize: argument 'boundaries' must have 1 dimension, got ", boundaries.dim());
+  TENON_CHECK(boundaries.dim() == 1, ValueError, "bucketize: argument 'boundaries' must have 1 dimension, got ",
+              boundaries.dim());
   ScalarType wide = promote_types(self.scalar_type(), boundaries.scalar_type());
   return tenon::searchsorted(boundaries.to(wide), self.to(wide), out_int32, right);
 }
@@ -50,9 +52,11 @@ Tensor isin_Tensor_Tensor(const Tensor& elements, const Tensor& test, bool, bool
 }
 
 Tensor bincount(const Tensor& self, const std::optional<Tensor>& weights, int64_t minlength) {
-  TENON_CHECK(self.dim() == 1 && isIntegralType(self.scalar_type()), ValueError, "bincount: expected a vector of integers");
+  TENON_CHECK(self.dim() == 1 && isIntegralType(self.scalar_type()), ValueError,
+              "bincount: expected a vector of integers");
   TENON_CHECK(minlength >= 0, ValueError, "bincount: argument 'minlength' must not be negative, got ", minlength);
-  TENON_CHECK(!weights || weights->sizes() == self.sizes(), ValueError, "bincount: 'weights' must have the shape of 'self'");
+  TENON_CHECK(!weights || weights->sizes() == self.sizes(), ValueError,
+              "bincount: 'weights' must have the shape of 'self'");
   NoGradGuard no_grad;
   int64_t bins = minlength;
   if (self.numel() > 0) {
@@ -72,19 +76,21 @@ Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, 
   TENON_CHECK(repeats.dim() <= 1, ValueError, "repeat_interleave: argument 'repeats' must have at most 1 dimension");
   if (of.dim() == 0) of = of.reshape({1});
   int64_t n = of.size(d);
-  Tensor counts = repeats.dim() == 0 || repeats.numel() == 1 ? repeats.reshape({1}).expand(IntArrayRef(n)).contiguous() : repeats;
-  TENON_CHECK(counts.numel() == n, ValueError, "repeat_interleave: 'repeats' holds ", repeats.numel(), " numbers but dimension ", d,
-              " has size ", n);
+  Tensor counts =
+      repeats.dim() == 0 || repeats.numel() == 1 ? repeats.reshape({1}).expand(IntArrayRef(n)).contiguous() : repeats;
+  TENON_CHECK(counts.numel() == n, ValueError, "repeat_interleave: 'repeats' holds ", repeats.numel(),
+              " numbers but dimension ", d, " has size ", n);
   return of.index_select(d, tenon::repeat_interleave(counts, output_size));
 }
-Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t>) {
+Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim,
+                                  std::optional<int64_t>) {
   TENON_CHECK(repeats >= 0, ValueError, "repeat_interleave: repeats is ", repeats, " but must not be negative");
   Tensor of = dim ? self : self.reshape({-1});
   int64_t d = dim.value_or(0);
   if (of.dim() == 0) of = of.reshape({1});
   if (d < 0) d += of.dim();
-  TENON_CHECK(d >= 0 && d < of.dim(), IndexError, "repeat_interleave: dimension out of range: allowed [", -of.dim(), ", ", of.dim() - 1,
-              "], got ", *dim);
+  TENON_CHECK(d >= 0 && d < of.dim(), IndexError, "repeat_interleave: dimension out of range: allowed [", -of.dim(),
+              ", ", of.dim() - 1, "], got ", *dim);
   std::vector<int64_t> wide = of.sizes().vec(), joined = wide;
   wide.insert(wide.begin() + d + 1, repeats);
   joined[static_cast<std::size_t>(d)] *= repeats;

@@ -14,8 +14,8 @@ using core::text;
 
 int64_t split_dim(const char* op, const Tensor& self, int64_t dim) {
   TENON_CHECK(self.dim() > 0, IndexError, op, ": dimension specified as ", dim, " but the tensor has no dimensions");
-  TENON_CHECK(dim >= -self.dim() && dim < self.dim(), IndexError, op, ": dimension out of range: allowed [", -self.dim(), ", ",
-              self.dim() - 1, "], got ", dim);
+  TENON_CHECK(dim >= -self.dim() && dim < self.dim(), IndexError, op, ": dimension out of range: allowed [",
+              -self.dim(), ", ", self.dim() - 1, "], got ", dim);
   return dim < 0 ? dim + self.dim() : dim;
 }
 
@@ -39,8 +39,8 @@ int64_t v_dim(const Tensor& self) { return stack_dim("vsplit", self, 2, 0); }
 int64_t d_dim(const Tensor& self) { return stack_dim("dsplit", self, 3, 2); }
 
 std::vector<Tensor> equal_parts(const char* op, const Tensor& self, int64_t sections, int64_t dim) {
-  TENON_CHECK(sections > 0 && self.size(dim) % sections == 0, ValueError, op, ": size ", self.size(dim), " of dimension ", dim,
-              " is not divisible by ", sections, " sections");
+  TENON_CHECK(sections > 0 && self.size(dim) % sections == 0, ValueError, op, ": size ", self.size(dim),
+              " of dimension ", dim, " is not divisible by ", sections, " sections");
   return self.tensor_split(sections, dim);
 }
 
@@ -70,8 +70,8 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
     TENON_CHECK(s >= 0, ValueError, "split_with_sizes: negative size in ", text(split_sizes));
     ends.push_back(at += s);
   }
-  TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", text(split_sizes), " sum up to ", at, " but dimension ",
-              dim, " has size ", self.size(dim));
+  TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", text(split_sizes), " sum up to ", at,
+              " but dimension ", dim, " has size ", self.size(dim));
   return cut(self, dim, ends);
 }
 std::vector<Tensor> split_sizes(const Tensor& self, IntArrayRef split_size, int64_t dim) {
@@ -80,7 +80,9 @@ std::vector<Tensor> split_sizes(const Tensor& self, IntArrayRef split_size, int6
 std::vector<Tensor> split_with_sizes_copy(const Tensor& self, IntArrayRef split_sizes, int64_t dim) {
   return cloned(self.split_with_sizes(split_sizes, dim));
 }
-std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) { return self.split(split_size, dim); }
+std::vector<Tensor> unsafe_split_Tensor(const Tensor& self, int64_t split_size, int64_t dim) {
+  return self.split(split_size, dim);
+}
 std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) { return self.chunk(chunks, dim); }
 
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {

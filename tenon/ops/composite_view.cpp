@@ -26,8 +26,10 @@ std::vector<int64_t> without_unknown(const Tensor& self, IntArrayRef shape) {
   std::vector<int64_t> out = shape.vec();
   int64_t known = 1, at = -1;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] == -1 && at < 0) at = static_cast<int64_t>(i);
-    else known *= out[i];
+    if (out[i] == -1 && at < 0)
+      at = static_cast<int64_t>(i);
+    else
+      known *= out[i];
   }
   if (at >= 0 && known > 0) out[static_cast<std::size_t>(at)] = self.numel() / known;
   return out;
@@ -52,11 +54,11 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   dim = wrap("narrow", dim, self.dim());
   int64_t size = self.size(dim);
   TENON_CHECK(length >= 0, ValueError, "narrow: length is ", length, " but must not be negative");
-  TENON_CHECK(start >= -size && start <= size, IndexError, "narrow: start ", start, " is out of bounds for dimension ", dim,
-              " of size ", size);
+  TENON_CHECK(start >= -size && start <= size, IndexError, "narrow: start ", start, " is out of bounds for dimension ",
+              dim, " of size ", size);
   if (start < 0) start += size;
-  TENON_CHECK(start <= size - length, ValueError, "narrow: start ", start, " and length ", length, " exceed dimension ", dim,
-              " of size ", size);
+  TENON_CHECK(start <= size - length, ValueError, "narrow: start ", start, " and length ", length, " exceed dimension ",
+              dim, " of size ", size);
   return self.slice(dim, start, start + length, 1);
 }
 
@@ -75,8 +77,10 @@ Tensor flatten_using_ints(const Tensor& self, int64_t start_dim, int64_t end_dim
   std::vector<int64_t> shape;
   int64_t joined = 1;
   for (int64_t d = 0; d < self.dim(); ++d) {
-    if (d >= start_dim && d <= end_dim) joined *= self.size(d);
-    else shape.push_back(self.size(d));
+    if (d >= start_dim && d <= end_dim)
+      joined *= self.size(d);
+    else
+      shape.push_back(self.size(d));
     if (d == end_dim) shape.push_back(joined);
   }
   return self.reshape(shape);
@@ -88,18 +92,23 @@ Tensor unflatten_int(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   int64_t size = size_of(self, dim), known = 1, unknown = -1;
   std::vector<int64_t> parts = sizes.vec();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i] == -1 && unknown < 0) unknown = static_cast<int64_t>(i);
-    else known *= parts[i];
+    if (parts[i] == -1 && unknown < 0)
+      unknown = static_cast<int64_t>(i);
+    else
+      known *= parts[i];
   }
   if (unknown >= 0 && known > 0 && size % known == 0) {
     parts[static_cast<std::size_t>(unknown)] = size / known;
     known = size;
   }
-  TENON_CHECK(known == size, ValueError, "unflatten: sizes ", text(sizes), " do not multiply up to ", size, ", the size of dimension ", dim);
+  TENON_CHECK(known == size, ValueError, "unflatten: sizes ", text(sizes), " do not multiply up to ", size,
+              ", the size of dimension ", dim);
   std::vector<int64_t> shape;
   for (int64_t d = 0; d < self.dim(); ++d) {
-    if (d == dim) shape.insert(shape.end(), parts.begin(), parts.end());
-    else shape.push_back(self.size(d));
+    if (d == dim)
+      shape.insert(shape.end(), parts.begin(), parts.end());
+    else
+      shape.push_back(self.size(d));
   }
   if (self.dim() == 0) shape = parts;
   return self.view(shape);
@@ -136,8 +145,8 @@ Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef desti
   for (std::size_t i = 0; i < source.size(); ++i) {
     std::size_t from = static_cast<std::size_t>(wrap("movedim", source[i], self.dim()));
     std::size_t to = static_cast<std::size_t>(wrap("movedim", destination[i], self.dim()));
-    TENON_CHECK(!moved[from] && order[to] < 0, ValueError, "movedim: a dimension appears twice in ", text(source), " or ",
-                text(destination));
+    TENON_CHECK(!moved[from] && order[to] < 0, ValueError, "movedim: a dimension appears twice in ", text(source),
+                " or ", text(destination));
     moved[from] = true;
     order[to] = static_cast<int64_t>(from);
   }
@@ -172,7 +181,8 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
   if (size.empty()) return self.dim() == 0 && self.is_floating_point() ? self : self.sum();
   if (self.sizes() == size) return self;
   int64_t lead = self.dim() - static_cast<int64_t>(size.size());
-  TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", text(size), " has more dimensions than ", text(self.sizes()));
+  TENON_CHECK(lead >= 0, ValueError, "sum_to_size: shape ", text(size), " has more dimensions than ",
+              text(self.sizes()));
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < self.dim(); ++d) {
     bool repeated = d >= lead && size[static_cast<std::size_t>(d - lead)] == 1 && self.size(d) != 1;
@@ -202,7 +212,9 @@ Tensor as_strided_copy(const Tensor& self, IntArrayRef size, IntArrayRef stride,
 Tensor diagonal_copy(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   return self.diagonal(offset, dim1, dim2).clone(MemoryFormat::Contiguous);
 }
-Tensor expand_copy(const Tensor& self, IntArrayRef size, bool) { return self.expand(size).clone(MemoryFormat::Contiguous); }
+Tensor expand_copy(const Tensor& self, IntArrayRef size, bool) {
+  return self.expand(size).clone(MemoryFormat::Contiguous);
+}
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return self.narrow(dim, start, length).clone(MemoryFormat::Contiguous);
 }
@@ -222,25 +234,25 @@ Tensor view_copy(const Tensor& self, IntArrayRef size) { return self.view(size).
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.diagonal(offset, dim1, dim2);
-  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "diagonal_scatter: argument 'src' must have shape ", text(part.sizes()),
-              ", got ", text(src.sizes()));
+  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "diagonal_scatter: argument 'src' must have shape ",
+              text(part.sizes()), ", got ", text(src.sizes()));
   part.copy_(src);
   return out;
 }
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.select(dim, index);
-  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "select_scatter: argument 'src' must have shape ", text(part.sizes()),
-              ", got ", text(src.sizes()));
+  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "select_scatter: argument 'src' must have shape ",
+              text(part.sizes()), ", got ", text(src.sizes()));
   part.copy_(src);
   return out;
 }
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
-                     int64_t step) {
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step) {
   Tensor out = self.clone(MemoryFormat::Contiguous);
   Tensor part = out.slice(dim, start, end, step);
-  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "slice_scatter: argument 'src' must have shape ", text(part.sizes()),
-              ", got ", text(src.sizes()));
+  TENON_CHECK(part.sizes() == src.sizes(), ValueError, "slice_scatter: argument 'src' must have shape ",
+              text(part.sizes()), ", got ", text(src.sizes()));
   part.copy_(src);
   return out;
 }

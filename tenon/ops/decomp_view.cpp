@@ -50,7 +50,8 @@ Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value)
   Tensor out = full(sizes, value, self.options().requires_grad(std::nullopt)), to = out;
   for (std::size_t k = 0; k < n; ++k) {
     int64_t d = self.dim() - 1 - static_cast<int64_t>(k), size = self.size(d);
-    int64_t before = pad[2 * k], kept = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(pad[2 * k + 1], 0));
+    int64_t before = pad[2 * k],
+            kept = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(pad[2 * k + 1], 0));
     int64_t at = std::max<int64_t>(before, 0), skip = std::min(std::max<int64_t>(-before, 0), size);
     to = to.slice(d, at, at + kept, 1);
     from = from.slice(d, skip, skip + kept, 1);

@@ -25,8 +25,7 @@ Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::
     : defaults_(std::move(defaults)) {
   TENON_CHECK(!param_groups.empty(), ValueError, "the optimiser got an empty parameter list");
   if (defaults_) defaults_->check();
-  for (const auto& group : param_groups)
-    add_param_group(group);
+  for (const auto& group : param_groups) add_param_group(group);
 }
 
 Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults)
@@ -44,8 +43,7 @@ void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
   group.options().check();
   std::unordered_set<const void*> taken;
   for (const auto& other : param_groups_) {
-    for (const Tensor& p : other.params())
-      taken.insert(p.unsafeGetTensorImpl());
+    for (const Tensor& p : other.params()) taken.insert(p.unsafeGetTensorImpl());
   }
   for (std::size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
@@ -69,8 +67,7 @@ std::vector<Tensor>& Optimizer::parameters() noexcept { return param_groups_.fro
 
 std::size_t Optimizer::size() const noexcept {
   std::size_t n = 0;
-  for (const auto& group : param_groups_)
-    n += group.params().size();
+  for (const auto& group : param_groups_) n += group.params().size();
   return n;
 }
 

@@ -16,15 +16,13 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 
 std::vector<double> scaled(std::vector<double> lrs, double factor) {
-  for (double& lr : lrs)
-    lr *= factor;
+  for (double& lr : lrs) lr *= factor;
   return lrs;
 }
 
 std::vector<double> cosine(const std::vector<double>& base, double least, double position) {
   std::vector<double> out;
-  for (const double lr : base)
-    out.push_back(least + (lr - least) * (1 + std::cos(kPi * position)) / 2);
+  for (const double lr : base) out.push_back(least + (lr - least) * (1 + std::cos(kPi * position)) / 2);
   return out;
 }
 
@@ -40,8 +38,7 @@ void LRScheduler::step() {
 
 std::vector<double> LRScheduler::get_current_lrs() const {
   std::vector<double> out;
-  for (const auto& group : optimizer_.param_groups())
-    out.push_back(group.options().get_lr());
+  for (const auto& group : optimizer_.param_groups()) out.push_back(group.options().get_lr());
   return out;
 }
 
@@ -49,8 +46,7 @@ void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
   TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(), " step sizes, the optimiser ",
               groups.size(), " groups");
-  for (std::size_t i = 0; i < lrs.size(); ++i)
-    groups[i].options().set_lr(lrs[i]);
+  for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }
 
 StepLR::StepLR(Optimizer& optimizer, unsigned step_size, double gamma)
@@ -86,8 +82,7 @@ LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<Function> functions)
 }
 std::vector<double> LambdaLR::at(int64_t epoch) {
   std::vector<double> out = base_lrs_;
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] *= functions_[i](epoch);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] *= functions_[i](epoch);
   return out;
 }
 std::vector<double> LambdaLR::get_lrs() { return at(static_cast<int64_t>(step_count_) + 1); }

@@ -47,8 +47,7 @@ void random_trace(int slot, uint64_t largest, int steps) {
       live.emplace_back(b, mark);
     }
   }
-  for (auto& [b, mark] : live)
-    cache_free(slot, 0, b, nullptr);
+  for (auto& [b, mark] : live) cache_free(slot, 0, b, nullptr);
 }
 
 }  // namespace
@@ -89,11 +88,9 @@ TEST(HostCache, ThreadsMayFreeWhatOthersMade) {
   uint64_t before = memory_stats(0, 0).allocated;
   std::vector<Block> blocks;
   std::thread([&] {
-    for (int i = 0; i < 500; ++i)
-      blocks.push_back(cache_alloc(0, 0, 100 + i * 200, nullptr));
+    for (int i = 0; i < 500; ++i) blocks.push_back(cache_alloc(0, 0, 100 + i * 200, nullptr));
   }).join();
-  for (Block& b : blocks)
-    cache_free(0, 0, b, nullptr);
+  for (Block& b : blocks) cache_free(0, 0, b, nullptr);
   EXPECT_EQ(memory_stats(0, 0).allocated, before);
 }
 
@@ -213,8 +210,7 @@ TEST(DevicePool, ABlockUsedOnAnotherStreamWaitsForIt) {
 TEST(DevicePool, MoreStreamsThanFitAreSynchronised) {
   FakeDevice fake("fake");
   Block a = cache_alloc(fake.slot, 0, 2000, nullptr);
-  for (char c = 'A'; c < 'H'; ++c)
-    core::cache_record_stream(fake.slot, 0, a, FakeDevice::stream(c));
+  for (char c = 'A'; c < 'H'; ++c) core::cache_record_stream(fake.slot, 0, a, FakeDevice::stream(c));
   cache_free(fake.slot, 0, a, nullptr);
   EXPECT_EQ(fake.calls.at(0), "sync");
   EXPECT_EQ(fake.events_alive, 0);

@@ -26,8 +26,7 @@ TEST(Dtype, PromotionTakesTheClassThenTheWidth) {
 TEST(Dtype, PromotionIsSymmetric) {
   const ScalarType all[] = {kUInt8, kInt8, kInt16, kInt32, kInt64, kHalf, kFloat, kDouble, kBool, kBFloat16};
   for (ScalarType a : all) {
-    for (ScalarType b : all)
-      EXPECT_EQ(promote_types(a, b), promote_types(b, a)) << dtype_name(a) << dtype_name(b);
+    for (ScalarType b : all) EXPECT_EQ(promote_types(a, b), promote_types(b, a)) << dtype_name(a) << dtype_name(b);
   }
 }
 

@@ -36,27 +36,22 @@ TEST(Pool, BlocksOfAllSizesAreWritableAndDistinct) {
     std::memset(p, 0xab, bytes);
     blocks.emplace_back(p, bytes);
   }
-  for (auto [p, bytes] : blocks)
-    pool_free(p, bytes);
+  for (auto [p, bytes] : blocks) pool_free(p, bytes);
 }
 
 TEST(Pool, ManyBlocksBeyondWhatAListKeeps) {
   std::vector<void*> blocks(3 * tenon::core::kPoolKept);
-  for (void*& p : blocks)
-    p = pool_alloc(64);
-  for (void* p : blocks)
-    pool_free(p, 64);
+  for (void*& p : blocks) p = pool_alloc(64);
+  for (void* p : blocks) pool_free(p, 64);
   void* p = pool_alloc(64);
   pool_free(p, 64);
 }
 
 TEST(Pool, BlocksMayBeFreedOnAnotherThread) {
   std::vector<void*> blocks;
-  for (int i = 0; i < 1000; ++i)
-    blocks.push_back(pool_alloc(96));
+  for (int i = 0; i < 1000; ++i) blocks.push_back(pool_alloc(96));
   std::thread([&] {
-    for (void* p : blocks)
-      pool_free(p, 96);
+    for (void* p : blocks) pool_free(p, 96);
     void* p = pool_alloc(96);
     pool_free(p, 96);
   }).join();

@@ -41,18 +41,14 @@ TEST(Random, RangesOfThreadsDoNotOverlap) {
   std::vector<std::thread> threads;
   for (auto& mine : starts) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 5000; ++i)
-        mine.push_back(g.reserve(8).offset);
+      for (int i = 0; i < 5000; ++i) mine.push_back(g.reserve(8).offset);
     });
   }
-  for (std::thread& t : threads)
-    t.join();
+  for (std::thread& t : threads) t.join();
   std::vector<uint64_t> all;
-  for (auto& mine : starts)
-    all.insert(all.end(), mine.begin(), mine.end());
+  for (auto& mine : starts) all.insert(all.end(), mine.begin(), mine.end());
   std::sort(all.begin(), all.end());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    ASSERT_EQ(all[i], 2 * i);
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], 2 * i);
 }
 
 TEST(Random, ManualSeedReachesDevicesThatComeLater) {

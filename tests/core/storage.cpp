@@ -33,8 +33,7 @@ TEST(Storage, NoBytesNeedNoMemory) {
 TEST(Storage, IdsAreNeverUsedAgain) {
   std::unordered_set<uint64_t> seen;
   auto some = [&] {
-    for (int i = 0; i < 1000; ++i)
-      EXPECT_TRUE(seen.insert(Storage::make(0, 0, 8)->head.id).second);
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(seen.insert(Storage::make(0, 0, 8)->head.id).second);
   };
   some();
   std::thread(some).join();

@@ -180,8 +180,7 @@ TEST(TensorImpl, ALayoutOfItsOwnHoldsItsComponents) {
 TEST(TensorImpl, MakingAndDroppingOneTakesNothingFromTheHeap) {
   make({4, 8});
   struct mallinfo2 before = mallinfo2();
-  for (int i = 0; i < 1000; ++i)
-    make({4, 8});
+  for (int i = 0; i < 1000; ++i) make({4, 8});
   struct mallinfo2 after = mallinfo2();
   EXPECT_EQ(before.uordblks, after.uordblks);
   EXPECT_EQ(before.fordblks, after.fordblks);

@@ -52,8 +52,7 @@ std::vector<std::pair<int64_t, int64_t>> blocks(int threads, int64_t n, int64_t 
 int64_t sum_of_squares(int64_t n) {
   std::atomic<int64_t> sum{0};
   parallel(n, 10, [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i)
-      sum += i * i;
+    for (int64_t i = b; i < e; ++i) sum += i * i;
   });
   return sum;
 }
@@ -77,8 +76,7 @@ TEST(Threads, BlocksDependOnLengthAndGrainAlone) {
   for (auto [n, grain] : {std::pair<int64_t, int64_t>{1000, 7}, {3, 10}, {64, 1}, {1, 1}, {100, 50}, {101, 50}}) {
     auto one = blocks(1, n, grain);
     EXPECT_EQ(static_cast<int64_t>(one.size()), (n + grain - 1) / grain);
-    for (int threads : {2, 3, 8})
-      EXPECT_EQ(blocks(threads, n, grain), one) << n << " " << grain << " " << threads;
+    for (int threads : {2, 3, 8}) EXPECT_EQ(blocks(threads, n, grain), one) << n << " " << grain << " " << threads;
   }
 }
 
@@ -103,8 +101,7 @@ TEST(Threads, LengthsNearTheLimitDoNotOverflow) {
 
 TEST(Threads, ManyCallsInARow) {
   WithThreads with(4);
-  for (int i = 0; i < 3000; ++i)
-    ASSERT_EQ(sum_of_squares(100), 328350);
+  for (int i = 0; i < 3000; ++i) ASSERT_EQ(sum_of_squares(100), 328350);
 }
 
 TEST(Threads, ANestedCallRunsOnItsOwnThread) {
@@ -160,12 +157,10 @@ TEST(Threads, SeveralCallersShareTheWorkers) {
   std::vector<std::thread> callers;
   for (int t = 0; t < 12; ++t) {
     callers.emplace_back([&] {
-      for (int i = 0; i < 300; ++i)
-        wrong += sum_of_squares(100) != 328350;
+      for (int i = 0; i < 300; ++i) wrong += sum_of_squares(100) != 328350;
     });
   }
-  for (std::thread& t : callers)
-    t.join();
+  for (std::thread& t : callers) t.join();
   EXPECT_EQ(wrong, 0);
 }
 
@@ -202,11 +197,9 @@ TEST(Threads, AForkWhileOthersWorkLeavesTheChildUsable) {
   WithThreads with(3);
   std::atomic<bool> stop{false};
   std::thread busy([&] {
-    while (!stop)
-      sum_of_squares(2000);
+    while (!stop) sum_of_squares(2000);
   });
-  for (int i = 0; i < 20; ++i)
-    EXPECT_TRUE(holds_in_child([] { return sum_of_squares(1000) == 332833500; }));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(holds_in_child([] { return sum_of_squares(1000) == 332833500; }));
   stop = true;
   busy.join();
 }
@@ -220,8 +213,7 @@ TEST(Threads, BusyNeighboursCostTheirShareOnly) {
     for (int i = 0; i < 200; ++i) {
       parallel(64, 1, [](int64_t, int64_t) {
         volatile double x = 1;
-        for (int k = 0; k < 2000; ++k)
-          x = x * 1.0000001;
+        for (int k = 0; k < 2000; ++k) x = x * 1.0000001;
       });
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -237,8 +229,7 @@ TEST(Threads, BusyNeighboursCostTheirShareOnly) {
   }
   double beside = time();
   stop = true;
-  for (std::thread& t : neighbours)
-    t.join();
+  for (std::thread& t : neighbours) t.join();
   RecordProperty("quiet_ms", std::to_string(quiet * 1e3));
   RecordProperty("beside_ms", std::to_string(beside * 1e3));
   EXPECT_LT(beside, quiet * 20) << "a collapse; the share itself is the benchmark's to judge";

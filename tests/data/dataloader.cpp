@@ -36,8 +36,7 @@ struct Numbers : data::datasets::Dataset<Numbers, int> {
 template <class Loader>
 std::vector<int> all(Loader& loader) {
   std::vector<int> out;
-  for (auto& batch : loader)
-    out.insert(out.end(), batch.begin(), batch.end());
+  for (auto& batch : loader) out.insert(out.end(), batch.begin(), batch.end());
   return out;
 }
 
@@ -50,16 +49,14 @@ std::vector<int> upto(int n) {
 TEST(DataLoader, BatchesWithoutWorkers) {
   auto loader = make_data_loader<SequentialSampler>(Numbers(10), DataLoaderOptions(4));
   std::vector<std::size_t> sizes;
-  for (auto& batch : *loader)
-    sizes.push_back(batch.size());
+  for (auto& batch : *loader) sizes.push_back(batch.size());
   EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 4, 2}));
   EXPECT_EQ(all(*loader), upto(10));
 }
 
 TEST(DataLoader, KeepsOrderWithEightWorkers) {
   auto loader = make_data_loader<SequentialSampler>(Numbers(101, -1, 2), DataLoaderOptions(3).workers(8));
-  for (int epoch = 0; epoch < 3; ++epoch)
-    EXPECT_EQ(all(*loader), upto(101));
+  for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(all(*loader), upto(101));
 }
 
 TEST(DataLoader, WithoutOrderGivesEverything) {
@@ -173,8 +170,7 @@ TEST(DataLoader, MappedAndStacked) {
                  .map(data::transforms::TensorLambda<data::example::NoTarget>([](Tensor t) { return t * 2; }))
                  .map(data::transforms::Stack<data::TensorExample>());
   auto loader = make_data_loader<SequentialSampler>(std::move(set), DataLoaderOptions(3).workers(1));
-  for (auto& batch : *loader)
-    EXPECT_TRUE(equal(batch.data, arange(0, 12, 2, kFloat32).view({3, 2})));
+  for (auto& batch : *loader) EXPECT_TRUE(equal(batch.data, arange(0, 12, 2, kFloat32).view({3, 2})));
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ namespace {
 template <class S>
 Indices rest(S& sampler, std::size_t batch = 3) {
   Indices out;
-  while (auto b = sampler.next(batch))
-    out.insert(out.end(), b->begin(), b->end());
+  while (auto b = sampler.next(batch)) out.insert(out.end(), b->begin(), b->end());
   return out;
 }
 

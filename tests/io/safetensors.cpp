@@ -16,8 +16,7 @@ namespace {
 
 std::string file(const std::string& header, const std::string& data = "") {
   std::string out(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i)
-    out[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+  for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
   return out + header + data;
 }
 
@@ -81,8 +80,7 @@ TEST(Safetensors, RefusesBrokenFiles) {
 TEST(Safetensors, RefusesViewsThatReachOutside) {
   auto with = [](const std::string& extra) {
     std::string meta = extra;
-    for (std::size_t i = 0; (i = meta.find('"', i)) != std::string::npos; i += 2)
-      meta.insert(i, "\\");
+    for (std::size_t i = 0; (i = meta.find('"', i)) != std::string::npos; i += 2) meta.insert(i, "\\");
     return file(
         R"({"__metadata__":{"tenon.tensors":")" + meta + R"("},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
         "wxyz");
@@ -120,8 +118,7 @@ TEST(Safetensors, RandomDamageNeverCrashes) {
   std::mt19937 rng(1);
   for (int i = 0; i < 3000; ++i) {
     std::string bad = good;
-    for (int k = 0; k < 3; ++k)
-      bad[rng() % bad.size()] = static_cast<char>(rng());
+    for (int k = 0; k < 3; ++k) bad[rng() % bad.size()] = static_cast<char>(rng());
     refusal(bad);
   }
 }

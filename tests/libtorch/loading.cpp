@@ -34,8 +34,7 @@ void sequential(size_t workers) {
   auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
       std::move(set), torch::data::DataLoaderOptions().batch_size(4).workers(workers));
   for (int epoch = 0; epoch < 2; ++epoch) {
-    for (auto& batch : *loader)
-      std::cout << batch.data.sizes() << " " << batch.target << "\n";
+    for (auto& batch : *loader) std::cout << batch.data.sizes() << " " << batch.target << "\n";
   }
 }
 
@@ -55,8 +54,7 @@ void exception() {
       Squares(6, 3), torch::data::DataLoaderOptions(2).workers(2));
   size_t seen = 0;
   try {
-    for (auto& batch : *loader)
-      seen += batch.size();
+    for (auto& batch : *loader) seen += batch.size();
   } catch (const torch::data::WorkerException& e) {
     std::string text = e.what();
     std::cout << "# exception\n" << seen << " " << (text.find("item 3 is broken") != std::string::npos) << "\n";
@@ -71,13 +69,11 @@ void tensor_dataset() {
                  .map(torch::data::transforms::Stack<torch::data::TensorExample>());
   std::cout << *set.size() << "\n";
   auto loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(std::move(set), 3);
-  for (auto& batch : *loader)
-    std::cout << batch.data << "\n";
+  for (auto& batch : *loader) std::cout << batch.data << "\n";
 }
 
 void print(const std::vector<size_t>& items) {
-  for (size_t i = 0; i < items.size(); ++i)
-    std::cout << (i == 0 ? "" : " ") << items[i];
+  for (size_t i = 0; i < items.size(); ++i) std::cout << (i == 0 ? "" : " ") << items[i];
   std::cout << "\n";
 }
 
@@ -88,8 +84,7 @@ void samplers() {
   torch::data::samplers::DistributedSequentialSampler share(10, 3, 2);
   while (auto batch = share.next(3)) print(*batch);
   torch::data::samplers::StreamSampler stream(5);
-  while (auto batch = stream.next(2))
-    std::cout << batch->size() << " ";
+  while (auto batch = stream.next(2)) std::cout << batch->size() << " ";
   std::cout << "\n";
 }
 
@@ -103,8 +98,7 @@ void saving() {
   std::vector<torch::Tensor> list = {a, a.t(), torch::tensor({true, false}), torch::tensor(3)}, back;
   torch::save(list, "list.saved");
   torch::load(back, "list.saved");
-  for (const auto& t : back)
-    std::cout << t.dtype() << " " << t.sizes() << " " << t.strides() << "\n";
+  for (const auto& t : back) std::cout << t.dtype() << " " << t.sizes() << " " << t.strides() << "\n";
   back[0].add_(1);
   std::cout << back[1] << "\n";
   torch::serialize::OutputArchive out;
@@ -132,8 +126,7 @@ void saving() {
   } catch (const std::exception&) {
     std::cout << "missing file refused\n";
   }
-  for (const char* f : {"tensor.saved", "list.saved", "archive.saved"})
-    std::remove(f);
+  for (const char* f : {"tensor.saved", "list.saved", "archive.saved"}) std::remove(f);
 }
 
 }  // namespace

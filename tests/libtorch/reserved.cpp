@@ -106,16 +106,13 @@ TEST(Reserved, Generators) {
 TEST(Reserved, ParallelFor) {
   std::vector<int> seen(1000);
   at::parallel_for(10, 1000, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      ++seen[static_cast<std::size_t>(i)];
+    for (int64_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
   });
-  for (int i = 0; i < 1000; ++i)
-    EXPECT_EQ(seen[static_cast<std::size_t>(i)], i < 10 ? 0 : 1);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i < 10 ? 0 : 1);
   auto sum = at::parallel_reduce(
       0, 1001, 8, int64_t{0},
       [](int64_t begin, int64_t end, int64_t start) {
-        for (int64_t i = begin; i < end; ++i)
-          start += i;
+        for (int64_t i = begin; i < end; ++i) start += i;
         return start;
       },
       std::plus<int64_t>());
@@ -173,8 +170,7 @@ TEST(Reserved, DispatchMacros) {
   EXPECT_EQ(value(torch::full({1}, 2.5, torch::kFloat64)), 2.5);
   EXPECT_THROW(value(torch::ones({1}, torch::kFloat16)), c10::NotImplementedError);
   AT_DISPATCH_FLOATING_TYPES(torch::kFloat32, "nothing", [&] { static_assert(sizeof(scalar_t) >= 4); });
-  for (const auto i : c10::irange(3))
-    EXPECT_LT(i, 3);
+  for (const auto i : c10::irange(3)) EXPECT_LT(i, 3);
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ std::string error_of(F&& f) {
 }
 
 void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* w : words)
-    EXPECT_NE(text.find(w), std::string::npos) << "'" << w << "' is not in: " << text;
+  for (const char* w : words) EXPECT_NE(text.find(w), std::string::npos) << "'" << w << "' is not in: " << text;
 }
 
 struct BlockImpl : nn::Cloneable<BlockImpl> {
@@ -178,8 +177,7 @@ TEST(Module, SavesAndLoads) {
   std::stringstream file;
   save(a, file);
   load(b, file);
-  for (const auto& item : a->state_dict())
-    EXPECT_TRUE(equal(item.value(), b->state_dict()[item.key()])) << item.key();
+  for (const auto& item : a->state_dict()) EXPECT_TRUE(equal(item.value(), b->state_dict()[item.key()])) << item.key();
 }
 
 TEST(Module, Prints) {

@@ -382,8 +382,7 @@ const std::map<std::string, Builder>& builders() {
 
 std::vector<std::string> known_modules() {
   std::vector<std::string> out;
-  for (const auto& entry : builders())
-    out.push_back(entry.first);
+  for (const auto& entry : builders()) out.push_back(entry.first);
   return out;
 }
 

@@ -54,8 +54,7 @@ void run_case(const CaseFile& file, const json& c) {
   module->to(kFloat64);
   module->train(c.at("training").get<bool>());
   OrderedDict<std::string, Tensor> state;
-  for (const auto& [name, ref] : c.at("state").items())
-    state.insert(name, case_tensor(file, ref));
+  for (const auto& [name, ref] : c.at("state").items()) state.insert(name, case_tensor(file, ref));
   module->load_state_dict(state);
 
   std::vector<Tensor> inputs, tracked;
@@ -64,14 +63,11 @@ void run_case(const CaseFile& file, const json& c) {
     if (t.is_floating_point()) tracked.push_back(t.set_requires_grad(true));
     inputs.push_back(t);
   };
-  for (const auto& ref : c.at("inputs"))
-    add(ref);
-  for (const auto& [name, ref] : c.at("keyword_inputs").items())
-    add(ref);
+  for (const auto& ref : c.at("inputs")) add(ref);
+  for (const auto& [name, ref] : c.at("keyword_inputs").items()) add(ref);
   const std::vector<Tensor> outputs = call(m, id, inputs);
   ASSERT_EQ(outputs.size(), c.at("outputs").size());
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    expect_close(outputs[i], file, c.at("outputs")[i], "output");
+  for (std::size_t i = 0; i < outputs.size(); ++i) expect_close(outputs[i], file, c.at("outputs")[i], "output");
   for (const auto& [name, ref] : c.at("state_after").items()) {
     expect_close(module->named_buffers()[name], file, ref, "buffer " + name);
   }

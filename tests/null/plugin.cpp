@@ -14,9 +14,10 @@ namespace {
 tn_str describe() {
   static char text[160];
   const tenon::null_device::Counts& c = tenon::null_device::counts();
-  const int n = std::snprintf(text, sizeof text, "%llu kernel calls, %llu allocations, %llu copies, %llu faults",
-                              static_cast<unsigned long long>(c.kernels), static_cast<unsigned long long>(c.allocations),
-                              static_cast<unsigned long long>(c.copies), static_cast<unsigned long long>(c.faults));
+  const int n =
+      std::snprintf(text, sizeof text, "%llu kernel calls, %llu allocations, %llu copies, %llu faults",
+                    static_cast<unsigned long long>(c.kernels), static_cast<unsigned long long>(c.allocations),
+                    static_cast<unsigned long long>(c.copies), static_cast<unsigned long long>(c.faults));
   return tn_str{text, static_cast<size_t>(n)};
 }
 

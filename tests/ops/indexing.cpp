@@ -25,7 +25,8 @@ TEST(Indexing, NeighboursStayAndStrangersMoveToTheFront) {
   EXPECT_EQ(x.index({Ellipsis, i}).sizes(), IntArrayRef({2, 3, 4, 2}));
   EXPECT_EQ(x.index({i.view({2, 1}), tensor({0, 2})}).sizes(), IntArrayRef({2, 2, 4, 5}));
   EXPECT_EQ(x.index({None, 1, Slice(0, 2)}).sizes(), IntArrayRef({1, 2, 4, 5}));
-  EXPECT_EQ(x.index({i, Slice(), j}).select(0, 1).select(0, 2).select(0, 4).item<int64_t>(), 1 * 60 + 2 * 20 + 3 * 5 + 4);
+  EXPECT_EQ(x.index({i, Slice(), j}).select(0, 1).select(0, 2).select(0, 4).item<int64_t>(),
+            1 * 60 + 2 * 20 + 3 * 5 + 4);
 }
 
 TEST(Indexing, MasksCoverTheirDimensions) {
@@ -41,7 +42,8 @@ TEST(Indexing, MasksCoverTheirDimensions) {
     x.index({tensor({true, false})});
     FAIL();
   } catch (const IndexError& e) {
-    EXPECT_NE(std::string(e.what()).find("mask shape [2] does not match [3, 4] at position 0"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("mask shape [2] does not match [3, 4] at position 0"), std::string::npos)
+        << e.what();
   }
 }
 
@@ -74,7 +76,9 @@ TEST(Indexing, DuplicatesSum) {
   EXPECT_TRUE(equal(zeros({2}).index_add(0, at, ones({4}), 2), tensor({2., 6.})));
   // 4096 ones do not fit bfloat16 one by one; their sum does.
   Tensor many = zeros({4096}, TensorOptions(kLong));
-  EXPECT_EQ(zeros({1}, TensorOptions(kBFloat16)).index_add(0, many, ones({4096}, TensorOptions(kBFloat16))).item<float>(), 4096);
+  EXPECT_EQ(
+      zeros({1}, TensorOptions(kBFloat16)).index_add(0, many, ones({4096}, TensorOptions(kBFloat16))).item<float>(),
+      4096);
 }
 
 TEST(Indexing, SecondDerivatives) {

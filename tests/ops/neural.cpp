@@ -33,17 +33,20 @@ std::string message(const std::function<void()>& f) {
   return "";
 }
 
-#define EXPECT_TEXT(call, words)                                    \
-  do {                                                              \
-    const std::string text = message([&] { call; });                \
+#define EXPECT_TEXT(call, words)                                          \
+  do {                                                                    \
+    const std::string text = message([&] { call; });                      \
     EXPECT_NE(text.find(words), std::string::npos) << "'" << text << "'"; \
   } while (0)
 
 }  // namespace
 
 TEST(Convolution, Gradients) {
-  check([](const Inputs& v) { return Inputs{conv2d(v[0], v[1], v[2], {2, 1}, {1, 0}, {1, 2})}; },
-        {leaf({2, 3, 5, 5}), leaf({4, 3, 3, 2}), leaf({4})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{conv2d(v[0], v[1], v[2], {2, 1}, {1, 0}, {1, 2})};
+      },
+      {leaf({2, 3, 5, 5}), leaf({4, 3, 3, 2}), leaf({4})});
   check([](const Inputs& v) { return Inputs{conv1d(v[0], v[1], std::nullopt, {1}, {2}, {1}, 2)}; },
         {leaf({2, 4, 5}), leaf({6, 2, 3})});
   check([](const Inputs& v) { return Inputs{conv_transpose2d(v[0], v[1], v[2], {2}, {1}, {1}, 2)}; },
@@ -68,8 +71,11 @@ TEST(Convolution, Texts) {
 
 TEST(Pooling, Gradients) {
   check([](const Inputs& v) { return Inputs{max_pool2d(v[0], {3}, {2}, {1})}; }, {leaf({2, 2, 6, 5})});
-  check([](const Inputs& v) { return Inputs{avg_pool2d(v[0], {3, 2}, {2}, {1, 0}, true, false)}; },
-        {leaf({2, 2, 6, 5})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{avg_pool2d(v[0], {3, 2}, {2}, {1, 0}, true, false)};
+      },
+      {leaf({2, 2, 6, 5})});
   check([](const Inputs& v) { return Inputs{adaptive_avg_pool2d(v[0], {2, 3})}; }, {leaf({2, 2, 5, 5})});
   check([](const Inputs& v) { return Inputs{max_pool1d(v[0], {2})}; }, {leaf({2, 2, 6})});
   EXPECT_TEXT(max_pool2d(ones({1, 1, 4, 4}), {2}, {2}, {-1}), "negative padding");
@@ -107,14 +113,19 @@ TEST(Norm, BatchNormTwiceThenBackward) {
 }
 
 TEST(Norm, LayerAndGroupNormGradients) {
-  check([](const Inputs& v) { return Inputs{layer_norm(v[0], {3, 2}, v[1], v[2], 1e-3)}; },
-        {leaf({4, 3, 2}), leaf({3, 2}), leaf({3, 2})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{layer_norm(v[0], {3, 2}, v[1], v[2], 1e-3)};
+      },
+      {leaf({4, 3, 2}), leaf({3, 2}), leaf({3, 2})});
   check([](const Inputs& v) { return Inputs{group_norm(v[0], 2, v[1], v[2], 1e-3)}; },
         {leaf({2, 4, 3}), leaf({4}), leaf({4})});
-  check([](const Inputs& v) {
-    auto [out, mean, rstd] = native_layer_norm(v[0], {3}, v[1], std::nullopt, 1e-3);
-    return Inputs{out, mean, rstd};
-  }, {leaf({4, 3}), leaf({3})});
+  check(
+      [](const Inputs& v) {
+        auto [out, mean, rstd] = native_layer_norm(v[0], {3}, v[1], std::nullopt, 1e-3);
+        return Inputs{out, mean, rstd};
+      },
+      {leaf({4, 3}), leaf({3})});
 }
 
 TEST(Softmax, Gradients) {
@@ -146,7 +157,8 @@ TEST(Loss, RegressionGradients) {
 }
 
 TEST(Matmul, Gradients) {
-  check([](const Inputs& v) { return Inputs{addmm(v[0], v[1], v[2], 0.5, 2)}; }, {leaf({4}), leaf({3, 2}), leaf({2, 4})});
+  check([](const Inputs& v) { return Inputs{addmm(v[0], v[1], v[2], 0.5, 2)}; },
+        {leaf({4}), leaf({3, 2}), leaf({2, 4})});
   check([](const Inputs& v) { return Inputs{matmul(v[0], v[1])}; }, {leaf({2, 1, 3, 2}), leaf({3, 2, 4})});
   check([](const Inputs& v) { return Inputs{linear(v[0], v[1], v[2])}; }, {leaf({2, 3, 2}), leaf({4, 2}), leaf({4})});
   check([](const Inputs& v) { return Inputs{bilinear(v[0], v[1], v[2], v[3])}; },

@@ -45,10 +45,15 @@ TEST(Views, CutAndJoinRunsOfMemory) {
 
 TEST(Views, SayWhatIsWrong) {
   Tensor x = zeros({2, 3});
-  EXPECT_NE(text_of<IndexError>([&] { x.select(1, 3); }).find("index 3 is out of bounds for dimension 1 of size 3"), std::string::npos);
-  EXPECT_NE(text_of<IndexError>([&] { x.transpose(0, 2); }).find("dimension out of range: allowed [-2, 1], got 2"), std::string::npos);
+  EXPECT_NE(text_of<IndexError>([&] { x.select(1, 3); }).find("index 3 is out of bounds for dimension 1 of size 3"),
+            std::string::npos);
+  EXPECT_NE(text_of<IndexError>([&] { x.transpose(0, 2); }).find("dimension out of range: allowed [-2, 1], got 2"),
+            std::string::npos);
   EXPECT_NE(text_of<IndexError>([&] { x.sum().select(0, 0); }).find("item()"), std::string::npos);
-  EXPECT_NE(text_of<ValueError>([&] { x.expand({2, 4}); }).find("cannot expand size 3 to 4 at dimension 1"), std::string::npos);
+  EXPECT_NE(text_of<ValueError>([&] {
+              x.expand({2, 4});
+            }).find("cannot expand size 3 to 4 at dimension 1"),
+            std::string::npos);
   EXPECT_NE(text_of<ValueError>([&] { x.slice(0, 0, 2, 0); }).find("slice step must be positive"), std::string::npos);
   EXPECT_THROW(x.view({-1, -1}), ValueError);
   EXPECT_THROW(x.view({4}), ValueError);

@@ -77,8 +77,7 @@ TEST(OracleOptim, Optimisers) {
   for (const auto& c : file.cases()) {
     SCOPED_TRACE(c.at("id").get<std::string>());
     std::vector<Tensor> params;
-    for (const auto& ref : c.at("start"))
-      params.push_back(Tensor(file.tensor(ref)).set_requires_grad(true));
+    for (const auto& ref : c.at("start")) params.push_back(Tensor(file.tensor(ref)).set_requires_grad(true));
     auto optimiser = build(c.at("optimiser"), params, c.at("options"));
     ASSERT_NE(optimiser, nullptr) << "no such optimiser";
     int64_t step = 0;

@@ -40,10 +40,8 @@ TEST(PluginLife, AnExplicitLoadNeedsNoManifestAndIsIdempotent) {
 TEST(PluginLife, TwentyThreadsLoadOneFile) {
   std::string out = in_child(kNowhere, [] {
     std::vector<std::thread> threads;
-    for (int i = 0; i < 20; ++i)
-      threads.emplace_back([] { plugins::load(built_plugin("good").string()); });
-    for (std::thread& t : threads)
-      t.join();
+    for (int i = 0; i < 20; ++i) threads.emplace_back([] { plugins::load(built_plugin("good").string()); });
+    for (std::thread& t : threads) t.join();
     return listing();
   });
   EXPECT_EQ(out, "good opened: \n");

@@ -126,8 +126,7 @@ TEST(PluginRefusal, EachBadPluginHasItsReason) {
       {"init_throws", "init threw an exception: thrown in init"},
       {"undefined_symbol", "tenon_test_function_that_nobody_has"},
   };
-  for (auto& c : cases)
-    expect_refused(built_plugin(c.name), c.reason);
+  for (auto& c : cases) expect_refused(built_plugin(c.name), c.reason);
   EXPECT_EQ(refusal(built_plugin("resident")), "");
 }
 
@@ -136,8 +135,7 @@ TEST(PluginRefusal, ABrokenOneDoesNotKeepTheOthersOut) {
   f.write("libtenon_broken.json", "{");
   f.add("text", "");
   f.write("libtenon_text.so", "text");
-  for (const char* name : {"init_fails", "wrong_major", "no_entry", "good"})
-    f.add(name, name);
+  for (const char* name : {"init_fails", "wrong_major", "no_entry", "good"}) f.add(name, name);
   std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [] {
     plugins::open_all();
     return listing();

@@ -13,8 +13,7 @@ namespace {
 
 std::string folders() {
   std::string out;
-  for (const std::string& f : plugins::search_folders())
-    out += f + "\n";
+  for (const std::string& f : plugins::search_folders()) out += f + "\n";
   return out;
 }
 
@@ -46,8 +45,7 @@ TEST(PluginSearch, RelativeFoldersAndTheCurrentOneAreNeverSearched) {
 
 TEST(PluginSearch, FiltersAreGlobs) {
   Folder f;
-  for (const char* name : {"good", "resident", "no_device"})
-    f.add(name, name);
+  for (const char* name : {"good", "resident", "no_device"}) f.add(name, name);
   std::string path = f.path().string();
   std::string disabled = in_child({{"TENON_PLUGIN_PATH", path}, {"TENON_PLUGINS_DISABLE", "x,go*"}}, listing);
   EXPECT_EQ(disabled, "good disabled: disabled by TENON_PLUGINS_DISABLE=x,go*\nno_device found: \nresident found: \n");

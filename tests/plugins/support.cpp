@@ -43,8 +43,7 @@ void Folder::add(const std::string& name, const std::string& built, std::map<std
                                             {"library", "\"libtenon_" + name + ".so\""},
                                             {"device", '"' + name + '"'},
                                             {"abi", R"({"major": 1, "min_minor": 0})"}};
-  for (auto& [key, value] : fields)
-    all[key] = value;
+  for (auto& [key, value] : fields) all[key] = value;
   std::string text;
   for (auto& [key, value] : all) {
     if (!value.empty()) text += (text.empty() ? "{\"" : ",\n\"") + key + "\": " + value;
@@ -62,8 +61,7 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
          {"TENON_PLUGIN_PATH", "TENON_ADD_PLUGIN_PATH", "TENON_PLUGINS_SELECT", "TENON_PLUGINS_DISABLE"}) {
       unsetenv(name);
     }
-    for (auto& [name, value] : environment)
-      setenv(name.c_str(), value.c_str(), 1);
+    for (auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::string text;
     try {
       text = f();
@@ -80,8 +78,7 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
   close(ends[1]);
   std::string out;
   char buffer[4096];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    out.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);

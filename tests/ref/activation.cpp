@@ -40,9 +40,7 @@ constexpr Real kPi = 3.14159265358979323846L;
 Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
 Real clamped(Real x, Real low, Real high) { return std::isnan(x) ? x : std::min(std::max(x, low), high); }
 Real gelu(Real x) { return x * (1 + std::erf(x * kSqrtHalf)) / 2; }
-Real gelu_slope(Real x) {
-  return (1 + std::erf(x * kSqrtHalf)) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi);
-}
+Real gelu_slope(Real x) { return (1 + std::erf(x * kSqrtHalf)) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
 
 template <class F>
 tn_status map(Tensor out, Tensor self, F f) {
@@ -51,9 +49,8 @@ tn_status map(Tensor out, Tensor self, F f) {
 }
 template <class F>
 tn_status map3(Tensor out, Tensor a, Tensor b, Tensor c, F f) {
-  each(out.sizes(), [&](const Index& i) {
-    put(out, i, f(get_broadcast(a, i), get_broadcast(b, i), get_broadcast(c, i)));
-  });
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, f(get_broadcast(a, i), get_broadcast(b, i), get_broadcast(c, i))); });
   return TN_OK;
 }
 
@@ -65,9 +62,8 @@ tn_status softplus(Call&, Tensor out, Tensor self, Scalar beta, Scalar threshold
   return map(out, self, [&](Real x) { return x * b > number(threshold) ? x : std::log1p(std::exp(x * b)) / b; });
 }
 tn_status elu(Call&, Tensor out, Tensor self, Scalar alpha, Scalar scale, Scalar input_scale) {
-  return map(out, self, [&](Real x) {
-    return number(scale) * (x > 0 ? x : number(alpha) * std::expm1(x * number(input_scale)));
-  });
+  return map(out, self,
+             [&](Real x) { return number(scale) * (x > 0 ? x : number(alpha) * std::expm1(x * number(input_scale))); });
 }
 tn_status hardtanh(Call&, Tensor out, Tensor self, Scalar low, Scalar high) {
   return map(out, self, [&](Real x) { return clamped(x, number(low), number(high)); });
@@ -110,17 +106,17 @@ tn_status where(Call&, Tensor out, Tensor condition, Tensor self, Tensor other) 
 }
 
 REF_UNARY(relu, std::isnan(x) || x > 0 ? x : 0);
-REF_UNARY(silu, x * sigmoid(x));
-REF_UNARY(mish, x * std::tanh(std::log1p(std::exp(x))));
+REF_UNARY(silu, x* sigmoid(x));
+REF_UNARY(mish, x* std::tanh(std::log1p(std::exp(x))));
 REF_UNARY(_gelu_erf, gelu(x));
 REF_UNARY(_gelu_tanh, x / 2 * (1 + std::tanh(std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x))));
 REF_UNARY(log_sigmoid, std::min(x, Real(0)) - std::log1p(std::exp(-std::fabs(x))));
 REF_UNARY(hardsigmoid, clamped(x + 3, 0, 6) / 6);
-REF_UNARY(hardswish, x * clamped(x + 3, 0, 6) / 6);
-REF_BINARY(sigmoid_backward, x * y * (1 - y));
-REF_BINARY(tanh_backward, x * (1 - y * y));
-REF_BINARY(silu_backward, x * sigmoid(y) * (1 + y * (1 - sigmoid(y))));
-REF_BINARY(_gelu_erf_backward, x * gelu_slope(y));
+REF_UNARY(hardswish, x* clamped(x + 3, 0, 6) / 6);
+REF_BINARY(sigmoid_backward, x* y*(1 - y));
+REF_BINARY(tanh_backward, x*(1 - y * y));
+REF_BINARY(silu_backward, x* sigmoid(y) * (1 + y * (1 - sigmoid(y))));
+REF_BINARY(_gelu_erf_backward, x* gelu_slope(y));
 
 TN_KERNEL(leaky_relu, leaky_relu, REF_TRAITS);
 TN_KERNEL(softplus, softplus, REF_TRAITS);

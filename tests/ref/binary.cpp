@@ -103,8 +103,8 @@ TN_KERNEL(add_Scalar, add_number, REF_TRAITS);
 TN_KERNEL(sub_Scalar, sub_number, REF_TRAITS);
 TN_KERNEL(rsub_Scalar, rsub_number, REF_TRAITS);
 
-REF_BINARY(mul_Tensor, x * y);
-REF_SCALAR(mul_Scalar, x * y);
+REF_BINARY(mul_Tensor, x* y);
+REF_SCALAR(mul_Scalar, x* y);
 REF_BINARY(_div_trunc_Tensor, divide(x, y, whole, false));
 REF_SCALAR(_div_trunc_Scalar, divide(x, y, whole, false));
 REF_BINARY(floor_divide, divide(x, y, whole, true));

@@ -9,51 +9,51 @@
 
 #define REF_X [[maybe_unused]] const Real x = get_broadcast(self, i)
 
-#define REF_UNARY(op, expr)                                                          \
-  static tn_status ref_##op(Call&, Tensor out, Tensor self) {                        \
-    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype());      \
-    each(out.sizes(), [&](const Index& i) {                                          \
-      REF_X;                                                                         \
-      put(out, i, static_cast<Real>(expr));                                          \
-    });                                                                              \
-    return TN_OK;                                                                    \
-  }                                                                                  \
+#define REF_UNARY(op, expr)                                                     \
+  static tn_status ref_##op(Call&, Tensor out, Tensor self) {                   \
+    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype()); \
+    each(out.sizes(), [&](const Index& i) {                                     \
+      REF_X;                                                                    \
+      put(out, i, static_cast<Real>(expr));                                     \
+    });                                                                         \
+    return TN_OK;                                                               \
+  }                                                                             \
   TN_KERNEL(op, ref_##op, REF_TRAITS)
 
 // Tensor with tensor.
-#define REF_BINARY(op, expr)                                                         \
-  static tn_status ref_##op(Call&, Tensor out, Tensor self, Tensor other) {          \
-    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype());      \
-    each(out.sizes(), [&](const Index& i) {                                          \
-      REF_X;                                                                         \
-      const Real y = get_broadcast(other, i);                                        \
-      put(out, i, static_cast<Real>(expr));                                          \
-    });                                                                              \
-    return TN_OK;                                                                    \
-  }                                                                                  \
+#define REF_BINARY(op, expr)                                                    \
+  static tn_status ref_##op(Call&, Tensor out, Tensor self, Tensor other) {     \
+    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype()); \
+    each(out.sizes(), [&](const Index& i) {                                     \
+      REF_X;                                                                    \
+      const Real y = get_broadcast(other, i);                                   \
+      put(out, i, static_cast<Real>(expr));                                     \
+    });                                                                         \
+    return TN_OK;                                                               \
+  }                                                                             \
   TN_KERNEL(op, ref_##op, REF_TRAITS)
 
 // Tensor with number, the number on the right; REF_SCALAR_LEFT: on the left.
-#define REF_SCALAR(op, expr)                                                         \
-  static tn_status ref_##op(Call&, Tensor out, Tensor self, Scalar other) {          \
-    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype());      \
-    const Real y = number(other);                                                    \
-    each(out.sizes(), [&](const Index& i) {                                          \
-      REF_X;                                                                         \
-      put(out, i, static_cast<Real>(expr));                                          \
-    });                                                                              \
-    return TN_OK;                                                                    \
-  }                                                                                  \
+#define REF_SCALAR(op, expr)                                                    \
+  static tn_status ref_##op(Call&, Tensor out, Tensor self, Scalar other) {     \
+    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype()); \
+    const Real y = number(other);                                               \
+    each(out.sizes(), [&](const Index& i) {                                     \
+      REF_X;                                                                    \
+      put(out, i, static_cast<Real>(expr));                                     \
+    });                                                                         \
+    return TN_OK;                                                               \
+  }                                                                             \
   TN_KERNEL(op, ref_##op, REF_TRAITS)
 
-#define REF_SCALAR_LEFT(op, expr)                                                    \
-  static tn_status ref_##op(Call&, Tensor out, Scalar self, Tensor other) {          \
-    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(other.dtype());     \
-    const Real x = number(self);                                                     \
-    each(out.sizes(), [&](const Index& i) {                                          \
-      const Real y = get_broadcast(other, i);                                        \
-      put(out, i, static_cast<Real>(expr));                                          \
-    });                                                                              \
-    return TN_OK;                                                                    \
-  }                                                                                  \
+#define REF_SCALAR_LEFT(op, expr)                                                \
+  static tn_status ref_##op(Call&, Tensor out, Scalar self, Tensor other) {      \
+    [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(other.dtype()); \
+    const Real x = number(self);                                                 \
+    each(out.sizes(), [&](const Index& i) {                                      \
+      const Real y = get_broadcast(other, i);                                    \
+      put(out, i, static_cast<Real>(expr));                                      \
+    });                                                                          \
+    return TN_OK;                                                                \
+  }                                                                              \
   TN_KERNEL(op, ref_##op, REF_TRAITS)

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Factories, fills and copies.
+#include "tenon/sdk/ops/fill.h"
 #include "number.h"
 #include "tenon/sdk/ops/arange.h"
 #include "tenon/sdk/ops/copy.h"
 #include "tenon/sdk/ops/eye.h"
-#include "tenon/sdk/ops/fill.h"
 #include "tenon/sdk/ops/flip.h"
 #include "tenon/sdk/ops/linspace.h"
 #include "tenon/sdk/ops/logspace.h"

@@ -11,8 +11,8 @@
 #include "tenon/sdk/ops/index_fill.h"
 #include "tenon/sdk/ops/index_select.h"
 #include "tenon/sdk/ops/masked_fill.h"
-#include "tenon/sdk/ops/scatter_add.h"
 #include "tenon/sdk/ops/scatter.h"
+#include "tenon/sdk/ops/scatter_add.h"
 
 namespace {
 
@@ -79,9 +79,8 @@ tn_status index_add(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Ten
 
 tn_status index_copy(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor source) {
   copy_all(out, self);
-  each_target(out, wrap_dim(d, self.ndim()), index, [&](const Index& to, const Index& from) {
-    put(out, to, get(source, source.ndim() ? from : Index{}));
-  });
+  each_target(out, wrap_dim(d, self.ndim()), index,
+              [&](const Index& to, const Index& from) { put(out, to, get(source, source.ndim() ? from : Index{})); });
   return TN_OK;
 }
 
@@ -110,9 +109,8 @@ tn_status gather(Call&, Tensor out, Tensor self, int64_t d, Tensor index, bool) 
 tn_status scatter_src(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src) {
   copy_all(out, self);
   const int dim = wrap_dim(d, self.ndim());
-  each(index.sizes(), [&](const Index& i) {
-    put(out, along(i, dim, checked(get(index, i), extent(self, dim), false)), get(src, i));
-  });
+  each(index.sizes(),
+       [&](const Index& i) { put(out, along(i, dim, checked(get(index, i), extent(self, dim), false)), get(src, i)); });
   return TN_OK;
 }
 
@@ -174,16 +172,13 @@ tn_status embedding_backward(Call&, Tensor out, Tensor grad, Tensor indices, int
 }
 
 tn_status masked_fill(Call&, Tensor out, Tensor self, Tensor mask, Scalar value) {
-  each(out.sizes(), [&](const Index& i) {
-    put(out, i, get_broadcast(mask, i) != 0 ? number(value) : get_broadcast(self, i));
-  });
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, get_broadcast(mask, i) != 0 ? number(value) : get_broadcast(self, i)); });
   return TN_OK;
 }
 
 tn_status masked_fill_tensor(Call&, Tensor out, Tensor self, Tensor mask, Tensor value) {
-  each(out.sizes(), [&](const Index& i) {
-    put(out, i, get_broadcast(get_broadcast(mask, i) != 0 ? value : self, i));
-  });
+  each(out.sizes(), [&](const Index& i) { put(out, i, get_broadcast(get_broadcast(mask, i) != 0 ? value : self, i)); });
   return TN_OK;
 }
 

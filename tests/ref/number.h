@@ -37,8 +37,10 @@ inline Real load(DType d, const char* p) {
     using T = tn_type(tag);
     T v;
     std::memcpy(&v, p, sizeof v);
-    if constexpr (sdk::is_half_v<T>) return static_cast<float>(v);
-    else return static_cast<Real>(v);
+    if constexpr (sdk::is_half_v<T>)
+      return static_cast<float>(v);
+    else
+      return static_cast<Real>(v);
   });
 }
 
@@ -46,10 +48,14 @@ inline void store(DType d, char* p, Real r) {
   sdk::dispatch_all(d, [&](auto tag) {
     using T = tn_type(tag);
     T v;
-    if constexpr (std::is_same_v<T, bool>) v = r != 0;
-    else if constexpr (sdk::is_half_v<T>) v = T(static_cast<float>(r));
-    else if constexpr (std::is_floating_point_v<T>) v = static_cast<T>(r);
-    else v = static_cast<T>(to_int(r));
+    if constexpr (std::is_same_v<T, bool>)
+      v = r != 0;
+    else if constexpr (sdk::is_half_v<T>)
+      v = T(static_cast<float>(r));
+    else if constexpr (std::is_floating_point_v<T>)
+      v = static_cast<T>(r);
+    else
+      v = static_cast<T>(to_int(r));
     std::memcpy(p, &v, sizeof v);
   });
 }

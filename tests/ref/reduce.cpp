@@ -85,8 +85,12 @@ std::size_t where_extreme(const Group& g, bool greatest) {
 }
 Real greatest(const Group& g) { return g[where_extreme(g, true)]; }
 Real least(const Group& g) { return g[where_extreme(g, false)]; }
-Real every(const Group& g) { return std::all_of(g.begin(), g.end(), [](Real v) { return v != 0; }); }
-Real some(const Group& g) { return std::any_of(g.begin(), g.end(), [](Real v) { return v != 0; }); }
+Real every(const Group& g) {
+  return std::all_of(g.begin(), g.end(), [](Real v) { return v != 0; });
+}
+Real some(const Group& g) {
+  return std::any_of(g.begin(), g.end(), [](Real v) { return v != 0; });
+}
 Real mean_of(const Group& g) { return total(g) / Real(g.size()); }
 Real variance(const Group& g, Real correction) {
   const Real m = mean_of(g);
@@ -98,9 +102,12 @@ Real norm_of(const Group& g, Real p) {
   Real s = p == -HUGE_VALL ? HUGE_VALL : 0;
   for (Real v : g) {
     const Real a = std::fabs(v);
-    if (p == 0) s += v != 0;
-    else if (std::isinf(p)) s = std::isnan(a) || std::isnan(s) ? a + s : p > 0 ? std::max(s, a) : std::min(s, a);
-    else s += std::pow(a, p);
+    if (p == 0)
+      s += v != 0;
+    else if (std::isinf(p))
+      s = std::isnan(a) || std::isnan(s) ? a + s : p > 0 ? std::max(s, a) : std::min(s, a);
+    else
+      s += std::pow(a, p);
   }
   return p == 0 || std::isinf(p) ? s : std::pow(s, 1 / p);
 }
@@ -143,10 +150,13 @@ tn_status min_dim(Call&, Tensor values, Tensor indices, Tensor self, int64_t dim
 
 tn_status arg(Tensor out, Tensor self, std::optional<int64_t> dim, bool most) {
   const int64_t d = dim.value_or(0);
-  return reduce(out, self, reduced(self, &d, dim ? 1 : 0), [&](const Group& g) { return Real(where_extreme(g, most)); });
+  return reduce(out, self, reduced(self, &d, dim ? 1 : 0),
+                [&](const Group& g) { return Real(where_extreme(g, most)); });
 }
 tn_status argmax(Call&, Tensor out, Tensor self, std::optional<int64_t> dim, bool) { return arg(out, self, dim, true); }
-tn_status argmin(Call&, Tensor out, Tensor self, std::optional<int64_t> dim, bool) { return arg(out, self, dim, false); }
+tn_status argmin(Call&, Tensor out, Tensor self, std::optional<int64_t> dim, bool) {
+  return arg(out, self, dim, false);
+}
 
 tn_status all(Call&, Tensor out, Tensor self) { return reduce(out, self, reduced(self, nullptr, 0), every); }
 tn_status any(Call&, Tensor out, Tensor self) { return reduce(out, self, reduced(self, nullptr, 0), some); }

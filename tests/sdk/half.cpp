@@ -15,8 +15,10 @@ TEST(Half, EveryValueSurvivesFloat) {
     Half h;
     h.x = static_cast<uint16_t>(b);
     const float f = h;
-    if (std::isnan(f)) EXPECT_TRUE(std::isnan(static_cast<float>(Half(f))));
-    else EXPECT_EQ(Half(f).x, h.x) << b;
+    if (std::isnan(f))
+      EXPECT_TRUE(std::isnan(static_cast<float>(Half(f))));
+    else
+      EXPECT_EQ(Half(f).x, h.x) << b;
   }
 }
 

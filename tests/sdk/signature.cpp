@@ -17,7 +17,9 @@ static_assert(!detail::matches(&two, "T;T,F,I[]?,B"));
 static_assert(detail::count_outputs("T,T;T") == 2);
 static_assert(detail::count_outputs(";T") == 0);
 
-struct Op { static constexpr std::size_t outputs = 1; };
+struct Op {
+  static constexpr std::size_t outputs = 1;
+};
 
 std::string last_error;
 

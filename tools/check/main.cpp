@@ -29,8 +29,8 @@ struct Options {
   bool no_gradients = false, list = false, table = false;
 };
 
-constexpr ScalarType kDtypes[] = {tenon::kDouble, tenon::kFloat, tenon::kHalf,  tenon::kBFloat16, tenon::kInt64,
-                                  tenon::kInt32,  tenon::kInt16, tenon::kInt8,  tenon::kUInt8,    tenon::kBool};
+constexpr ScalarType kDtypes[] = {tenon::kDouble, tenon::kFloat, tenon::kHalf, tenon::kBFloat16, tenon::kInt64,
+                                  tenon::kInt32,  tenon::kInt16, tenon::kInt8, tenon::kUInt8,    tenon::kBool};
 
 // -1 as the slot when the device is not there.
 Place find_place(const std::string& device) {

@@ -63,8 +63,10 @@ Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file
     } else if (v.tag == TN_TAG_TENSOR_LIST) {
       a.is_list = true;
       for (uint32_t k = 0; k < v.len; ++k) {
-        if (!v.u.tensors[k]) a.tensors.emplace_back();
-        else a.tensors.push_back(value(kept->args->tensor(core::join(op.args[i].name, ".", k))));
+        if (!v.u.tensors[k])
+          a.tensors.emplace_back();
+        else
+          a.tensors.push_back(value(kept->args->tensor(core::join(op.args[i].name, ".", k))));
       }
     } else {
       a.plain = v;
@@ -153,9 +155,8 @@ std::vector<Spec> generated(const core::Op& op) {
     }
   }
   if (kind == "binary") {
-    shapes = {{Shape{0}, Shape{0}},          {Shape{}, Shape{}},    {Shape{}, Shape{3, 2}},
-              {Shape{4, 1, 3}, Shape{2, 1}}, {kRank6, kRank6},      {Shape{3, 0}, Shape{1}},
-              {Shape{67, 3}, Shape{3}}};
+    shapes = {{Shape{0}, Shape{0}}, {Shape{}, Shape{}},      {Shape{}, Shape{3, 2}},  {Shape{4, 1, 3}, Shape{2, 1}},
+              {kRank6, kRank6},     {Shape{3, 0}, Shape{1}}, {Shape{67, 3}, Shape{3}}};
   }
   std::vector<Spec> out;
   for (const auto& s : shapes) {
@@ -186,9 +187,8 @@ std::vector<Spec> CaseLibrary::specs(const core::Op& op, std::size_t most) const
     }
   }
   // float64 first: its values mean something in every other dtype.
-  std::stable_sort(out.begin(), out.end(), [](const Spec& a, const Spec& b) {
-    return (a.main == kDouble) > (b.main == kDouble);
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Spec& a, const Spec& b) { return (a.main == kDouble) > (b.main == kDouble); });
   if (out.size() > most) out.erase(out.begin() + static_cast<std::ptrdiff_t>(most), out.end());
   return out;
 }

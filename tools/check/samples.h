@@ -22,8 +22,8 @@ class CaseLibrary {
   std::map<std::string, std::vector<std::string>> files_;  // by the op's name without overload
 };
 
-// By the row's `samples` line, or by the shape of its schema: "unary", "binary", "reduce", "none". They give 0 elements,
-// 0-dim, rank 6 and broadcasting; empty where nothing fits.
+// By the row's `samples` line, or by the shape of its schema: "unary", "binary", "reduce", "none". They give 0
+// elements, 0-dim, rank 6 and broadcasting; empty where nothing fits.
 std::vector<Spec> generated(const core::Op& op);
 
 }  // namespace tenon::check

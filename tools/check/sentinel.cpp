@@ -41,13 +41,14 @@ bool intact(core::TensorImpl& t) {
   }
   std::size_t end = begin + (2 * static_cast<std::size_t>(t.numel) + kMargin) * item;
   begin -= kMargin * item;
-  return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.begin() + static_cast<std::ptrdiff_t>(end),
-                     [](char c) { return c == kByte; });
+  return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                     bytes.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c == kByte; });
 }
 
 bool same(const Values& a, const Values& b) {
   return a.sizes == b.sizes && a.exact == b.exact &&
-         std::equal(a.real.begin(), a.real.end(), b.real.begin(), [](double x, double y) { return x == y || (x != x && y != y); });
+         std::equal(a.real.begin(), a.real.end(), b.real.begin(),
+                    [](double x, double y) { return x == y || (x != x && y != y); });
 }
 
 }  // namespace

@@ -12,22 +12,25 @@
 namespace tenon::check {
 namespace {
 
-constexpr int64_t kMargin = 3;          // elements before an offset view
+constexpr int64_t kMargin = 3;           // elements before an offset view
 constexpr unsigned char kFiller = 0x5c;  // what lies between and around the elements
 
 void store(char* p, ScalarType dtype, double real, int64_t exact) {
   switch (dtype) {
-#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                        \
-  case ScalarType::Enum: {                                                                         \
-    ctype v;                                                                                       \
-    if constexpr (std::is_integral_v<ctype>) v = static_cast<ctype>(exact);                        \
-    else v = static_cast<ctype>(static_cast<std::conditional_t<sizeof(ctype) == 8, double, float>>(real)); \
-    std::memcpy(p, &v, sizeof v);                                                                  \
-    return;                                                                                        \
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                             \
+  case ScalarType::Enum: {                                                                              \
+    ctype v;                                                                                            \
+    if constexpr (std::is_integral_v<ctype>)                                                            \
+      v = static_cast<ctype>(exact);                                                                    \
+    else                                                                                                \
+      v = static_cast<ctype>(static_cast<std::conditional_t<sizeof(ctype) == 8, double, float>>(real)); \
+    std::memcpy(p, &v, sizeof v);                                                                       \
+    return;                                                                                             \
   }
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
-    default: throw TypeError("check: dtype " + std::string(toString(dtype)));
+    default:
+      throw TypeError("check: dtype " + std::string(toString(dtype)));
   }
 }
 
@@ -55,11 +58,16 @@ std::vector<int64_t> strides_for(const std::vector<int64_t>& sizes, Memory memor
 
 const char* name(Memory m) {
   switch (m) {
-    case Memory::Contiguous: return "contiguous";
-    case Memory::Transposed: return "transposed";
-    case Memory::Offset: return "offset";
-    case Memory::Stepped: return "stepped";
-    case Memory::Expanded: return "stride-0";
+    case Memory::Contiguous:
+      return "contiguous";
+    case Memory::Transposed:
+      return "transposed";
+    case Memory::Offset:
+      return "offset";
+    case Memory::Stepped:
+      return "stepped";
+    case Memory::Expanded:
+      return "stride-0";
   }
   return "?";
 }

@@ -16,17 +16,17 @@ using oracle::Place;
 using oracle::Values;
 
 struct SpecArg {
-  tn_value plain{};                            // where it holds no tensors
+  tn_value plain{};  // where it holds no tensors
   bool is_list = false;
   std::vector<std::optional<Values>> tensors;  // one, or those of a list
 };
 
 struct Spec {
-  std::string origin;              // a case's id, or the generator's name and the shape
-  std::vector<SpecArg> args;       // as in the schema
-  ScalarType main = kDouble;       // tensors of this dtype take the dtype of a cell; others (indices, masks) stay
-  std::vector<int> gradients;      // arguments to run gradcheck on
-  std::shared_ptr<void> keep;      // owns what `plain` points to
+  std::string origin;          // a case's id, or the generator's name and the shape
+  std::vector<SpecArg> args;   // as in the schema
+  ScalarType main = kDouble;   // tensors of this dtype take the dtype of a cell; others (indices, masks) stay
+  std::vector<int> gradients;  // arguments to run gradcheck on
+  std::shared_ptr<void> keep;  // owns what `plain` points to
 };
 
 // How the elements of an argument lie in memory.

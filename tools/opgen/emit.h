@@ -13,7 +13,7 @@ void emit_core_table(const std::vector<Row>& rows, const std::string& path);
 void emit_op_ids(const std::vector<Row>& rows, const std::string& path);
 void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder);
 
-void emit_methods(const std::vector<Row>& rows, const std::string& path);      // body of class Tensor
+void emit_methods(const std::vector<Row>& rows, const std::string& path);       // body of class Tensor
 void emit_declarations(const std::vector<Row>& rows, const std::string& path);  // functions of one family
 void emit_composites(const std::vector<Row>& rows, const std::string& path);    // declarations, all families
 void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path);

@@ -17,7 +17,8 @@ void emit_methods(const std::vector<Row>& rows, const std::string& path) {
   std::string out = std::string(kGenerated) + "// Included by the body of class Tensor.\n";
   for (const Row& r : rows) {
     if (r.method) {
-      out += doc(r, "  ") + "  " + cpp_result_type(r.schema) + " " + r.schema.name + "(" + params(r.schema, true, true) + ") const;\n";
+      out += doc(r, "  ") + "  " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
+             params(r.schema, true, true) + ") const;\n";
     }
     if (r.inplace) out += "  Tensor& " + r.schema.name + "_(" + params(r.schema, true, true) + ") const;\n";
   }
@@ -27,7 +28,9 @@ void emit_methods(const std::vector<Row>& rows, const std::string& path) {
 void emit_declarations(const std::vector<Row>& rows, const std::string& path) {
   std::string out = std::string(kGenerated) + "#pragma once\n\n#include \"tenon/tensor.h\"\n\nnamespace tenon {\n";
   for (const Row& r : rows) {
-    if (r.function) out += doc(r, "") + "TENON_API " + cpp_result_type(r.schema) + " " + r.schema.name + "(" + params(r.schema, true) + ");\n";
+    if (r.function)
+      out += doc(r, "") + "TENON_API " + cpp_result_type(r.schema) + " " + r.schema.name + "(" +
+             params(r.schema, true) + ");\n";
     if (r.inplace && r.function) {
       std::string rest = params(r.schema, true, true);
       out += "TENON_API Tensor& " + r.schema.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ");\n";
@@ -50,8 +53,12 @@ void emit_declarations(const std::vector<Row>& rows, const std::string& path) {
 void emit_composites(const std::vector<Row>& rows, const std::string& path) {
   std::string out = std::string(kGenerated) + "#pragma once\n\n#include \"tenon/ops.h\"\n\nnamespace tenon {\n";
   for (const Row& r : rows) {
-    if (r.composite()) out += "namespace composite { " + cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) + "); }\n";
-    if (r.decomp) out += "namespace decomp { " + cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) + "); }\n";
+    if (r.composite())
+      out += "namespace composite { " + cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
+             "); }\n";
+    if (r.decomp)
+      out += "namespace decomp { " + cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) +
+             "); }\n";
   }
   write_if_changed(path, out + "}  // namespace tenon\n");
 }

@@ -24,9 +24,8 @@ std::string number_list(const std::string& d) {  // "[1, 2]" or "1" -> "1, 2"
 
 // The default of an argument as a tn_value initialiser; lists go to arrays of their own, before it.
 std::string default_value(const Arg& a, const std::string& array, std::string& arrays) {
-  auto value = [](const std::string& tag, const std::string& member, const std::string& v, const std::string& len = "0") {
-    return "{" + tag + ", " + len + ", {." + member + " = " + v + "}}";
-  };
+  auto value = [](const std::string& tag, const std::string& member, const std::string& v,
+                  const std::string& len = "0") { return "{" + tag + ", " + len + ", {." + member + " = " + v + "}}"; };
   if (!a.def || *a.def == "None") return value("TN_TAG_NONE", "i64", "0");
   const std::string& d = *a.def;
   const Type& t = a.type;
@@ -47,7 +46,8 @@ std::string default_value(const Arg& a, const std::string& array, std::string& a
     return value(tag, member, array, std::to_string(n));
   }
   if (d == "True" || d == "False") return value("TN_TAG_BOOL", "i64", d == "True" ? "1" : "0");
-  if (t.base == "str") return value("TN_TAG_STR", "str", '"' + d.substr(1, d.size() - 2) + '"', std::to_string(d.size() - 2));
+  if (t.base == "str")
+    return value("TN_TAG_STR", "str", '"' + d.substr(1, d.size() - 2) + '"', std::to_string(d.size() - 2));
   if (t.base == "MemoryFormat") return value("TN_TAG_I64", "i64", d == "contiguous_format" ? "0" : "1");
   if (t.base == "int" && d == "Mean") return value("TN_TAG_I64", "i64", "1");
   bool real = t.base == "float" || d.find_first_of(".e") != std::string::npos || d == "inf" || d == "-inf";
@@ -57,7 +57,9 @@ std::string default_value(const Arg& a, const std::string& array, std::string& a
 
 std::string flags_of(const Row& r) {
   std::string f = "0";
-  auto add = [&](bool on, const char* name) { if (on) f += std::string(" | ") + name; };
+  auto add = [&](bool on, const char* name) {
+    if (on) f += std::string(" | ") + name;
+  };
   add(r.function, "kOpFunction");
   add(r.method, "kOpMethod");
   add(r.inplace, "kOpInplace");
@@ -78,15 +80,16 @@ std::string entry(const Row& r, std::string& before) {
   for (const Arg& a : r.schema.args) {
     bool mutates = a.mutates;
     for (const std::string& m : r.mutates) mutates |= m == a.name;
-    before += "    {" + quoted(a.name) + ", ArgType::" + arg_type_enum(a.type) + ", " + std::to_string(a.type.fixed) + ", " +
-              (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
+    before += "    {" + quoted(a.name) + ", ArgType::" + arg_type_enum(a.type) + ", " + std::to_string(a.type.fixed) +
+              ", " + (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
               (a.def ? "true" : "false") + ", " + quoted(a.def.value_or("")) + ", " +
               default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
   }
   before += "};\n";
   before.insert(before.rfind("const ArgInfo args_" + id), arrays);
   before += "const ResultInfo results_" + id + "[] = {";
-  for (const Result& x : r.schema.results) before += "{" + quoted(x.name) + ", ArgType::" + arg_type_enum(x.type) + "}, ";
+  for (const Result& x : r.schema.results)
+    before += "{" + quoted(x.name) + ", ArgType::" + arg_type_enum(x.type) + "}, ";
   before += "};\n";
   std::string since = "nullptr";
   if (!r.since.empty()) {
@@ -97,11 +100,11 @@ std::string entry(const Row& r, std::string& before) {
   }
   std::string kind = r.composite() ? "Composite" : r.view() ? "View" : "Kernel";
   return "    {" + quoted(r.schema.full()) + ", " + quoted(r.ident()) + ", " + quoted(r.schema.text) + ",\n     " +
-         quoted(r.doc) + ", " + quoted(r.family) + ", " + quoted(r.samples) + ", " + quoted(r.dtypes) + ", OpKind::" +
-         kind + ",\n     " + flags_of(r) + ", " + std::to_string(r.schema.args.size()) + ", " +
-         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id + ", results_" + id +
-         ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" + digest_of(r.schema, r.version) + "},\n     " +
-         since + ", " + std::to_string(r.since.size()) + ", " +
+         quoted(r.doc) + ", " + quoted(r.family) + ", " + quoted(r.samples) + ", " + quoted(r.dtypes) +
+         ", OpKind::" + kind + ",\n     " + flags_of(r) + ", " + std::to_string(r.schema.args.size()) + ", " +
+         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id +
+         ", results_" + id + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
+         digest_of(r.schema, r.version) + "},\n     " + since + ", " + std::to_string(r.since.size()) + ", " +
          (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) + ", " + id + ", {}, {}, {}, {}},\n";
 }
 
@@ -152,8 +155,9 @@ void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
   }
   for (const auto& [name, body] : text) {
     std::string guard = "TENON_SDK_OPS_" + name + "_H_";
-    write_if_changed(folder + "/" + name + ".h", std::string("/* Written by opgen from core/ops; edit the row instead. */\n") +
-                                                     "#ifndef " + guard + "\n#define " + guard + "\n" + body + "\n#endif\n");
+    write_if_changed(folder + "/" + name + ".h",
+                     std::string("/* Written by opgen from core/ops; edit the row instead. */\n") + "#ifndef " + guard +
+                         "\n#define " + guard + "\n" + body + "\n#endif\n");
   }
 }
 

@@ -12,7 +12,11 @@ std::string forward_args(const Schema& s) {
   std::string out;
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     if (!out.empty()) out += ", ";
-    if (options_start(s, i)) { out += "options"; i += 3; continue; }
+    if (options_start(s, i)) {
+      out += "options";
+      i += 3;
+      continue;
+    }
     out += s.args[i].name;
   }
   return out;
@@ -54,13 +58,16 @@ std::string tracked_args(const std::vector<const Arg*>& inputs) {
 
 std::string record_function(const Row& r, const NodePlan& plan) {
   std::string node = node_name(r);
-  std::string out = "core::Ref<" + node + "> record_" + r.ident() + "(" + params(r.schema, false) + ", [[maybe_unused]] bool inplace) {\n";
+  std::string out = "core::Ref<" + node + "> record_" + r.ident() + "(" + params(r.schema, false) +
+                    ", [[maybe_unused]] bool inplace) {\n";
   out += "  auto node = make_node<" + node + ">();\n";
   out += "  node->n_grads = " + std::to_string(r.schema.results.size()) + ";\n";
   bool list = std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const Arg* a) { return a->type.list; });
   if (list) {
     std::string total;
-    for (const Arg* a : plan.inputs) total += (total.empty() ? "" : " + ") + (a->type.list ? "static_cast<uint32_t>(" + a->name + ".size())" : std::string("1"));
+    for (const Arg* a : plan.inputs)
+      total += (total.empty() ? "" : " + ") +
+               (a->type.list ? "static_cast<uint32_t>(" + a->name + ".size())" : std::string("1"));
     out += "  node->make_edges(" + total + ");\n";
   }
   std::string at = "0";
@@ -71,16 +78,23 @@ std::string record_function(const Row& r, const NodePlan& plan) {
       at += " + node->n_" + a->name + "_";
     } else {
       out += "  connect(*node, " + at + ", " + a->name + ");\n";
-      at = at == "0" ? "1" : std::all_of(at.begin(), at.end(), ::isdigit) ? std::to_string(std::stoi(at) + 1) : at + " + 1";
+      at = at == "0"                                      ? "1"
+           : std::all_of(at.begin(), at.end(), ::isdigit) ? std::to_string(std::stoi(at) + 1)
+                                                          : at + " + 1";
     }
   }
   for (const Saved& s : plan.saved) {
     if (s.kind == Saved::OutTensor) continue;
     if (s.kind == Saved::Geometry || s.kind == Saved::ListGeometry || s.kind == Saved::StridedGeometry) {
-      out += "  node->" + s.name + (s.kind == Saved::StridedGeometry ? "_strided" : "_geometry") + ".save(" + s.name + ");\n";
+      out += "  node->" + s.name + (s.kind == Saved::StridedGeometry ? "_strided" : "_geometry") + ".save(" + s.name +
+             ");\n";
       continue;
     }
-    if (s.kind == Saved::Value) { out += "  node->" + s.name + "_ = " + (s.arg->type.base == "str" && s.arg->type.optional ? "own_str(" + s.name + ")" : s.name) + ";\n"; continue; }
+    if (s.kind == Saved::Value) {
+      out += "  node->" + s.name +
+             "_ = " + (s.arg->type.base == "str" && s.arg->type.optional ? "own_str(" + s.name + ")" : s.name) + ";\n";
+      continue;
+    }
     std::string condition;
     for (std::size_t k = 0; k < r.grads.size(); ++k) {
       // Which formulas use it decides when it is kept: nothing is saved for a gradient that nobody asks for.
@@ -88,10 +102,12 @@ std::string record_function(const Row& r, const NodePlan& plan) {
       std::size_t p = f.find(s.name);
       bool used = p != std::string::npos;
       if (!used) continue;
-      for (const std::string& t : r.grads[k].targets) condition += (condition.empty() ? "" : " || ") + std::string("tracked(") + t + ")";
+      for (const std::string& t : r.grads[k].targets)
+        condition += (condition.empty() ? "" : " || ") + std::string("tracked(") + t + ")";
     }
     bool self = !r.schema.args.empty() && s.arg == &r.schema.args[0] && r.inplace;
-    out += "  if (" + condition + ") node->" + s.name + "_.save(" + (self ? "inplace ? copy_of(" + s.name + ") : " + s.name : s.name) + ");\n";
+    out += "  if (" + condition + ") node->" + s.name + "_.save(" +
+           (self ? "inplace ? copy_of(" + s.name + ") : " + s.name : s.name) + ");\n";
   }
   return out + "  return node;\n}\n\n";
 }
@@ -101,7 +117,8 @@ std::string finish(const NodePlan& plan, const char* indent, bool inplace) {
   for (const Saved& s : plan.saved) {
     if (s.kind != Saved::OutTensor) continue;
     std::string value = inplace ? "self" : "r" + std::to_string(s.result);
-    out += std::string(indent) + "node->" + s.name + "_.save_output(" + value + ", " + std::to_string(s.result) + ");\n";
+    out +=
+        std::string(indent) + "node->" + s.name + "_.save_output(" + value + ", " + std::to_string(s.result) + ");\n";
   }
   return out;
 }
@@ -116,15 +133,18 @@ std::string functional(const Row& r, const NodePlan& plan) {
   out += "  const tn_value in[] = {" + values + "};\n";
   bool grad = !r.grads.empty();
   if (grad) {
-    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) +
+           ")) node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
   }
   out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
   out += "  core::call(core::g_rows[id], in, outs);\n";
-  for (std::size_t i = 0; i < n; ++i) out += "  Tensor r" + std::to_string(i) + " = adopt(outs[" + std::to_string(i) + "]);\n";
+  for (std::size_t i = 0; i < n; ++i)
+    out += "  Tensor r" + std::to_string(i) + " = adopt(outs[" + std::to_string(i) + "]);\n";
   if (r.view() && !r.grads.empty()) out += "  set_view(r0, " + s.args[0].name + ");\n";
   if (grad) {
     out += "  if (node) {\n";
-    for (std::size_t i = 0; i < n; ++i) out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
+    for (std::size_t i = 0; i < n; ++i)
+      out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
     out += finish(plan, "    ", false) + "  }\n";
   }
   if (n == 1) return out + "  return r0;\n}\n";
@@ -135,23 +155,28 @@ std::string functional(const Row& r, const NodePlan& plan) {
 
 std::string inplace_form(const Row& r, const NodePlan& plan) {
   const Schema& s = r.schema;
-  std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
+  std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) +
+                    ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
     // What the parts save must outlive the write: they see a copy of self.
-    return out + "  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() + "(" + forward_args(s) +
-           "); }(recording() && tracked(self) ? self.clone() : self));\n}\n";
+    return out + "  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() + "(" +
+           forward_args(s) + "); }(recording() && tracked(self) ? self.clone() : self));\n}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);
   out += locals + "  const tn_value in[] = {" + values + "};\n  check_inplace(id, self);\n";
   bool grad = !r.grads.empty();
   if (grad) {
-    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")) node = record_" + r.ident() + "(" + forward_args(s) + ", true);\n";
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) +
+           ")) node = record_" + r.ident() + "(" + forward_args(s) + ", true);\n";
   }
   std::string self = s.args[0].name;
-  out += "  core::TensorImpl* outs[] = {" + self + ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
-  if (grad) out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) + "  }\n";
-  else out += "  forget_history(id, " + self + ");\n";
+  out += "  core::TensorImpl* outs[] = {" + self +
+         ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
+  if (grad)
+    out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) + "  }\n";
+  else
+    out += "  forget_history(id, " + self + ");\n";
   return out + "}\n";
 }
 
@@ -159,21 +184,32 @@ std::string out_form(const Row& r, const NodePlan&) {
   const Schema& s = r.schema;
   std::size_t n = s.results.size();
   std::string outs, list, result = "Tensor&", back = "out";
-  if (n > 1) { result = "std::tuple<"; back = "{"; }
+  if (n > 1) {
+    result = "std::tuple<";
+    back = "{";
+  }
   for (std::size_t i = 0; i < n; ++i) {
     std::string name = n > 1 ? "out" + std::to_string(i) : "out";
     outs += "Tensor& " + name + ", ";
     list += (i ? ", " : "") + std::string("out_impl(") + name + ")";
-    if (n > 1) { result += (i ? ", " : "") + std::string("Tensor&"); back += (i ? ", " : "") + name; }
+    if (n > 1) {
+      result += (i ? ", " : "") + std::string("Tensor&");
+      back += (i ? ", " : "") + name;
+    }
   }
-  if (n > 1) { result += ">"; back += "}"; }
-  std::string out = result + " " + s.name + "_out(" + outs + params(s, false) + ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
+  if (n > 1) {
+    result += ">";
+    back += "}";
+  }
+  std::string out = result + " " + s.name + "_out(" + outs + params(s, false) +
+                    ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   std::string refuse;
   for (const Arg& a : s.args) {
     if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
   }
   out += refuse;
-  for (std::size_t i = 0; i < n; ++i) out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
+  for (std::size_t i = 0; i < n; ++i)
+    out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
   if (r.composite()) {
     out += "  auto value = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
     for (std::size_t i = 0; i < n; ++i) {
@@ -193,10 +229,16 @@ std::string unboxed(const Schema& s, std::size_t from) {
   for (std::size_t i = from; i < s.args.size(); ++i) {
     if (!out.empty()) out += ", ";
     std::string at = std::to_string(i);
-    if (options_start(s, i)) { out += "unbox_options(in + " + at + ")"; i += 3; continue; }
+    if (options_start(s, i)) {
+      out += "unbox_options(in + " + at + ")";
+      i += 3;
+      continue;
+    }
     const Type& t = s.args[i].type;
-    if (t.base == "bool" && t.list && t.fixed) out += "unbox_bools<" + std::to_string(t.fixed) + ">(in[" + at + "])";
-    else out += "unbox_" + arg_type_enum(t) + "(in[" + at + "])";
+    if (t.base == "bool" && t.list && t.fixed)
+      out += "unbox_bools<" + std::to_string(t.fixed) + ">(in[" + at + "])";
+    else
+      out += "unbox_" + arg_type_enum(t) + "(in[" + at + "])";
   }
   return out;
 }
@@ -207,12 +249,14 @@ std::string by_name(const Row& r, std::string& entries) {
   if (r.function || r.method) {
     f = "boxed_" + id;
     std::string callee = r.composite() ? "composite::" + id : "call_" + id;
-    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  put(out, " + callee + "(" + unboxed(s, 0) + "));\n}\n";
+    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  put(out, " + callee + "(" + unboxed(s, 0) +
+           "));\n}\n";
   }
   if (r.inplace) {
     i = "boxed_inplace_" + id;
     std::string rest = unboxed(s, 1);
-    out += "void " + i + "(const tn_value* in, core::OwnedValue* out) {\n  Tensor self = unbox_Tensor(in[0]);\n  inplace_" + id +
+    out += "void " + i +
+           "(const tn_value* in, core::OwnedValue* out) {\n  Tensor self = unbox_Tensor(in[0]);\n  inplace_" + id +
            "(self" + (rest.empty() ? "" : ", " + rest) + ");\n  put(out, self);\n}\n";
   }
   if (r.out) {
@@ -224,11 +268,14 @@ std::string by_name(const Row& r, std::string& entries) {
       make += "  Tensor " + name + "(outs[" + std::to_string(k) + "]);\n";
       names += name + ", ";
     }
-    out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name + "_out(" + names + unboxed(s, 0) + ");\n}\n";
+    out += "void " + o + "(const tn_value* in, const core::Impl* outs) {\n" + make + "  " + s.name + "_out(" + names +
+           unboxed(s, 0) + ");\n}\n";
   }
   if (r.decomp) {
     d = "boxed_decomp_" + id;
-    out += "void " + d + "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  put(out, decomp::" + id + "(" + unboxed(s, 0) + "));\n}\n";
+    out += "void " + d +
+           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  put(out, decomp::" + id + "(" +
+           unboxed(s, 0) + "));\n}\n";
   }
   entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
   return out;
@@ -237,7 +284,8 @@ std::string by_name(const Row& r, std::string& entries) {
 }  // namespace
 
 void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path) {
-  std::string out = std::string(kGenerated) + "#include \"nodes_" + family + ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
+  std::string out = std::string(kGenerated) + "#include \"nodes_" + family +
+                    ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
   out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\nnamespace {\n\n";
   std::string api = "}  // namespace\n\n", boxed, entries;
   for (const Row& r : rows) {
@@ -247,24 +295,34 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
     const Schema& s = r.schema;
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
-      out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n  RowScope scope_of_row(op_id::" + r.ident() + ");\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n}\n";
+      out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
+             ") {\n  RowScope scope_of_row(op_id::" + r.ident() + ");\n  return composite::" + r.ident() + "(" +
+             forward_args(s) + ");\n}\n";
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }
     if (r.inplace) out += inplace_form(r, plan);
-    if (r.function) api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") { return " + callee + "(" + forward_args(s) + "); }\n";
+    if (r.function)
+      api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") { return " + callee + "(" +
+             forward_args(s) + "); }\n";
     std::string self_args = forward_args(s);
     if (r.method || r.inplace) self_args = "*this" + self_args.substr(s.args[0].name.size());
-    if (r.method) api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const { return " + callee + "(" + self_args + "); }\n";
+    if (r.method)
+      api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const { return " + callee +
+             "(" + self_args + "); }\n";
     if (r.inplace) {
       std::string rest = params(s, false, true);
-      api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n  inplace_" + r.ident() + "(" + self_args + ");\n  return const_cast<Tensor&>(*this);\n}\n";
-      if (r.function) api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ") {\n  inplace_" + r.ident() + "(" + forward_args(s) + ");\n  return self;\n}\n";
+      api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n  inplace_" + r.ident() + "(" + self_args +
+             ");\n  return const_cast<Tensor&>(*this);\n}\n";
+      if (r.function)
+        api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ") {\n  inplace_" +
+               r.ident() + "(" + forward_args(s) + ");\n  return self;\n}\n";
     }
     if (r.out) api += out_form(r, plan);
     boxed += by_name(r, entries);
   }
-  out += api + "\nnamespace {\n" + boxed + "const RowEntry entries[] = {\n" + entries + "};\nconst RowRegistration registration(entries, sizeof entries / sizeof entries[0]);\n}  // namespace\n";
+  out += api + "\nnamespace {\n" + boxed + "const RowEntry entries[] = {\n" + entries +
+         "};\nconst RowRegistration registration(entries, sizeof entries / sizeof entries[0]);\n}  // namespace\n";
   write_if_changed(path, out + "}  // namespace tenon\n");
 }
 

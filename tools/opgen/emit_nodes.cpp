@@ -28,25 +28,34 @@ bool has_list(const NodePlan& plan) {
 std::string member(const Saved& s) {
   switch (s.kind) {
     case Saved::Tensor:
-    case Saved::OptTensor: return "  SavedTensor " + s.name + "_;\n";
-    case Saved::OutTensor: return "  SavedTensor " + s.name + "_;\n";
-    case Saved::TensorList: return "  SavedTensorList " + s.name + "_;\n";
-    case Saved::Geometry: return "  SavedGeometry " + s.name + "_geometry;\n";
-    case Saved::StridedGeometry: return "  SavedStridedGeometry " + s.name + "_strided;\n";
-    case Saved::ListGeometry: return "  SavedListGeometry " + s.name + "_geometry;\n";
-    case Saved::Value: return "  " + owned_type(s.arg->type) + " " + s.name + "_;\n";
+    case Saved::OptTensor:
+      return "  SavedTensor " + s.name + "_;\n";
+    case Saved::OutTensor:
+      return "  SavedTensor " + s.name + "_;\n";
+    case Saved::TensorList:
+      return "  SavedTensorList " + s.name + "_;\n";
+    case Saved::Geometry:
+      return "  SavedGeometry " + s.name + "_geometry;\n";
+    case Saved::StridedGeometry:
+      return "  SavedStridedGeometry " + s.name + "_strided;\n";
+    case Saved::ListGeometry:
+      return "  SavedListGeometry " + s.name + "_geometry;\n";
+    case Saved::Value:
+      return "  " + owned_type(s.arg->type) + " " + s.name + "_;\n";
   }
   return "";
 }
 
 bool holds_tensors(const Saved& s) {
-  return s.kind == Saved::Tensor || s.kind == Saved::OutTensor || s.kind == Saved::TensorList || s.kind == Saved::OptTensor;
+  return s.kind == Saved::Tensor || s.kind == Saved::OutTensor || s.kind == Saved::TensorList ||
+         s.kind == Saved::OptTensor;
 }
 
 bool uses(const std::string& formula, const std::string& name) {
   for (std::size_t at = formula.find(name); at != std::string::npos; at = formula.find(name, at + 1)) {
     auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    bool begins = at == 0 || (!word(formula[at - 1]) && formula[at - 1] != '.' && formula[at - 1] != ':' && formula[at - 1] != '>');
+    bool begins = at == 0 || (!word(formula[at - 1]) && formula[at - 1] != '.' && formula[at - 1] != ':' &&
+                              formula[at - 1] != '>');
     std::size_t end = at + name.size();
     bool ends = end >= formula.size() || (!word(formula[end]) && formula[end] != '(');
     if (begins && ends) return true;
@@ -57,10 +66,14 @@ bool uses(const std::string& formula, const std::string& name) {
 std::string unpack(const Saved& s) {
   switch (s.kind) {
     case Saved::Tensor:
-    case Saved::OutTensor: return "    Tensor " + s.name + " = this->" + s.name + "_.unpack(*this);\n";
-    case Saved::OptTensor: return "    std::optional<Tensor> " + s.name + " = this->" + s.name + "_.unpack_optional(*this);\n";
-    case Saved::TensorList: return "    std::vector<Tensor> " + s.name + " = this->" + s.name + "_.unpack(*this);\n";
-    default: return "";
+    case Saved::OutTensor:
+      return "    Tensor " + s.name + " = this->" + s.name + "_.unpack(*this);\n";
+    case Saved::OptTensor:
+      return "    std::optional<Tensor> " + s.name + " = this->" + s.name + "_.unpack_optional(*this);\n";
+    case Saved::TensorList:
+      return "    std::vector<Tensor> " + s.name + " = this->" + s.name + "_.unpack(*this);\n";
+    default:
+      return "";
   }
 }
 
@@ -104,7 +117,8 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
 
 std::string declaration(const Row& row, const NodePlan& plan) {
   std::string name = node_name(row);
-  std::string out = "struct " + name + " final : NodeWith<" + (has_list(plan) ? "0" : std::to_string(plan.inputs.size())) + "> {\n";
+  std::string out =
+      "struct " + name + " final : NodeWith<" + (has_list(plan) ? "0" : std::to_string(plan.inputs.size())) + "> {\n";
   out += "  const char* name() const override { return \"" + name + "\"; }\n";
   out += "  void apply(Tensor* grads, Tensor* out) override;\n  void release_saved() override;\n";
   for (const Saved& s : plan.saved) out += member(s);
@@ -119,7 +133,8 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
   std::string out = "void " + name + "::apply([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
   std::size_t n = row.schema.results.size();
   std::string none;
-  for (std::size_t i = 0; i < n; ++i) none += (i ? " && " : "") + std::string("!grads[") + std::to_string(i) + "].defined()";
+  for (std::size_t i = 0; i < n; ++i)
+    none += (i ? " && " : "") + std::string("!grads[") + std::to_string(i) + "].defined()";
   out += "  if (" + none + ") return;\n";
   std::string at = "0";
   for (const Arg* a : plan.inputs) {
@@ -140,9 +155,11 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
 }  // namespace
 
 void emit_nodes(const std::vector<Row>& rows, const std::string& family, const std::string& folder) {
-  std::string head = std::string(kGenerated) + "#pragma once\n\n#include \"tenon/autograd/generated.h\"\n\nnamespace tenon::autograd {\n";
+  std::string head = std::string(kGenerated) +
+                     "#pragma once\n\n#include \"tenon/autograd/generated.h\"\n\nnamespace tenon::autograd {\n";
   std::string body = std::string(kGenerated) + "#include \"nodes_" + family +
-                     ".gen.h\"\n\n#include \"tenon/autograd/formulas.h\"\n\nnamespace tenon::autograd {\nusing namespace formulas;\n\n";
+                     ".gen.h\"\n\n#include \"tenon/autograd/formulas.h\"\n\nnamespace tenon::autograd {\nusing "
+                     "namespace formulas;\n\n";
   for (const Row& r : rows) {
     if (r.family != family || r.grads.empty()) continue;
     NodePlan plan = plan_node(r);

@@ -40,12 +40,17 @@ void check_all(const std::vector<Row>& rows, const std::string& infer_folder) {
   std::map<std::string, const Row*> seen;
   for (const Row& r : rows) {
     auto [it, fresh] = seen.emplace(r.ident(), &r);
-    if (!fresh) throw RowError(r.file, r.line, r.schema.full() + " has a row already at " + it->second->file + ":" + std::to_string(it->second->line));
-    if (!r.infer.empty() && !infers.count(r.infer)) throw RowError(r.file, r.line, "no TENON_INFER(" + r.infer + ") in " + infer_folder);
+    if (!fresh)
+      throw RowError(
+          r.file, r.line,
+          r.schema.full() + " has a row already at " + it->second->file + ":" + std::to_string(it->second->line));
+    if (!r.infer.empty() && !infers.count(r.infer))
+      throw RowError(r.file, r.line, "no TENON_INFER(" + r.infer + ") in " + infer_folder);
   }
   for (const Row& r : rows) {
     if (r.scalar_overload.empty()) continue;
-    bool found = std::any_of(rows.begin(), rows.end(), [&](const Row& o) { return o.schema.full() == r.scalar_overload; });
+    bool found =
+        std::any_of(rows.begin(), rows.end(), [&](const Row& o) { return o.schema.full() == r.scalar_overload; });
     if (!found) throw RowError(r.file, r.line, "scalar names '" + r.scalar_overload + "', which has no row");
   }
 }
@@ -92,8 +97,10 @@ int main(int argc, char** argv) {
         for (const std::string& n : pointwise_names(argv[i + 1])) std::printf("%s\n", n.c_str());
         return 0;
       }
-      if (a.rfind("--", 0) == 0 && i + 1 < argc) flags[a] = argv[++i];
-      else files.push_back(a);
+      if (a.rfind("--", 0) == 0 && i + 1 < argc)
+        flags[a] = argv[++i];
+      else
+        files.push_back(a);
     }
     for (const char* need : {"--core", "--sdk", "--tenon", "--infer"}) {
       if (!flags.count(need)) throw std::runtime_error(std::string("opgen: missing ") + need + " DIR");

@@ -55,11 +55,16 @@ std::string without_comment(const std::string& line) {
 void set_forms(Row& row, const std::string& rest) {
   row.function = row.method = false;
   for (const std::string& f : split(rest, " \t")) {
-    if (f == "function") row.function = true;
-    else if (f == "method") row.method = true;
-    else if (f == "inplace") row.inplace = true;
-    else if (f == "out") row.out = true;
-    else throw RowError(row.file, row.line, "unknown form '" + f + "' (function, method, inplace, out)");
+    if (f == "function")
+      row.function = true;
+    else if (f == "method")
+      row.method = true;
+    else if (f == "inplace")
+      row.inplace = true;
+    else if (f == "out")
+      row.out = true;
+    else
+      throw RowError(row.file, row.line, "unknown form '" + f + "' (function, method, inplace, out)");
   }
 }
 
@@ -90,28 +95,45 @@ void require(Row& row, const std::string& rest, int line) {
 }
 
 void set_property(Row& row, const std::string& key, const std::string& rest, int line) {
-  if (key == "infer") row.infer = rest;
-  else if (key == "dtypes") row.dtypes = rest;
-  else if (key == "forms") set_forms(row, rest);
+  if (key == "infer")
+    row.infer = rest;
+  else if (key == "dtypes")
+    row.dtypes = rest;
+  else if (key == "forms")
+    set_forms(row, rest);
   else if (key == "kind") {
     if (rest != "kernel" && rest != "view" && rest != "composite") {
       throw RowError(row.file, line, "unknown kind '" + rest + "' (kernel, view, composite)");
     }
     row.kind = rest;
-  } else if (key == "decomp") row.decomp = true;
-  else if (key == "dynamic") row.dynamic = true;
-  else if (key == "nokernel") row.no_kernel = true;
-  else if (key == "crossdevice") row.cross_device = true;
-  else if (key == "scalar") row.scalar_overload = rest;
-  else if (key == "random") row.random_words = std::stoi(rest);
-  else if (key == "version") row.version = std::stoi(rest);
-  else if (key == "required") require(row, rest, line);
-  else if (key == "mutates") row.mutates = split(rest, " \t,");
-  else if (key == "since") row.since.push_back(parse_schema(rest, row.file, line));
-  else if (key == "grad") add_grad(row, rest, line);
-  else if (key == "samples") row.samples = rest;
-  else if (key == "doc") row.doc += (row.doc.empty() ? "" : " ") + rest;
-  else throw RowError(row.file, line, "unknown property '" + key + "'");
+  } else if (key == "decomp")
+    row.decomp = true;
+  else if (key == "dynamic")
+    row.dynamic = true;
+  else if (key == "nokernel")
+    row.no_kernel = true;
+  else if (key == "crossdevice")
+    row.cross_device = true;
+  else if (key == "scalar")
+    row.scalar_overload = rest;
+  else if (key == "random")
+    row.random_words = std::stoi(rest);
+  else if (key == "version")
+    row.version = std::stoi(rest);
+  else if (key == "required")
+    require(row, rest, line);
+  else if (key == "mutates")
+    row.mutates = split(rest, " \t,");
+  else if (key == "since")
+    row.since.push_back(parse_schema(rest, row.file, line));
+  else if (key == "grad")
+    add_grad(row, rest, line);
+  else if (key == "samples")
+    row.samples = rest;
+  else if (key == "doc")
+    row.doc += (row.doc.empty() ? "" : " ") + rest;
+  else
+    throw RowError(row.file, line, "unknown property '" + key + "'");
 }
 
 void check(const Row& row) {

@@ -90,7 +90,10 @@ std::string node_name(const Row& row) {
   std::string out;
   bool upper = true;
   for (char c : row.ident()) {
-    if (c == '_') { upper = true; continue; }
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
     out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     upper = false;
   }

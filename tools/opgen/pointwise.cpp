@@ -22,7 +22,9 @@ std::vector<std::string> words(const std::string& s) {
   return out;
 }
 
-struct Overload { std::string name, kinds; };
+struct Overload {
+  std::string name, kinds;
+};
 
 struct Line {
   std::string name, dtypes, result, expr, guard = "None";
@@ -38,8 +40,11 @@ struct Fault {
 };
 
 const std::map<std::string, std::string>& type_lists() {
-  static const std::map<std::string, std::string> lists = {{"all", "PW_ALL"}, {"number", "PW_NUMBER"},
-      {"floating", "PW_FLOATING"}, {"integral", "PW_INTEGRAL"}, {"integral,bool", "PW_BITS"}};
+  static const std::map<std::string, std::string> lists = {{"all", "PW_ALL"},
+                                                           {"number", "PW_NUMBER"},
+                                                           {"floating", "PW_FLOATING"},
+                                                           {"integral", "PW_INTEGRAL"},
+                                                           {"integral,bool", "PW_BITS"}};
   return lists;
 }
 
@@ -47,9 +52,12 @@ const std::map<std::string, std::string>& type_lists() {
 std::vector<std::string> columns(const std::string& text) {
   std::vector<std::string> out(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool spaced = text[i] == '|' && (i == 0 || text[i - 1] == ' ') && (i + 1 == text.size() || text[i + 1] == ' ');
-    if (spaced) out.emplace_back();
-    else out.back() += text[i];
+    const bool spaced =
+        text[i] == '|' && (i == 0 || text[i - 1] == ' ') && (i + 1 == text.size() || text[i + 1] == ' ');
+    if (spaced)
+      out.emplace_back();
+    else
+      out.back() += text[i];
   }
   for (std::string& c : out) c = trim(c);
   return out;
@@ -57,10 +65,14 @@ std::vector<std::string> columns(const std::string& text) {
 
 void read_options(Line& l, const std::string& text, const Fault& fault) {
   for (const std::string& w : words(text)) {
-    if (w == "simd") l.simd = true;
-    else if (w == "shared") l.shared = true;
-    else if (w.rfind("guard=", 0) == 0) l.guard = w.substr(6);
-    else fault("unknown option '" + w + "'");
+    if (w == "simd")
+      l.simd = true;
+    else if (w == "shared")
+      l.shared = true;
+    else if (w.rfind("guard=", 0) == 0)
+      l.guard = w.substr(6);
+    else
+      fault("unknown option '" + w + "'");
   }
 }
 
@@ -79,15 +91,18 @@ Line parse_line(const std::string& text, const Fault& fault) {
   l.result = c[3];
   if (l.result != "same" && l.result != "bool") fault("a result is same or bool, not '" + l.result + "'");
   for (const std::string& w : words(c[4])) {
-    if (w == "m" || w == "a" || w == "b" || w == "c") l.operands.push_back(w);
-    else l.params.push_back(w);
+    if (w == "m" || w == "a" || w == "b" || w == "c")
+      l.operands.push_back(w);
+    else
+      l.params.push_back(w);
   }
   l.mask = !l.operands.empty() && l.operands[0] == "m";
   if (l.operands.empty() || l.operands.size() > 3) fault("one to three operands named m, a, b, c");
   l.expr = c[5];
   if (c.size() > 6) read_options(l, c[6], fault);
   for (const Overload& o : l.overloads) {
-    if (o.kinds.size() != l.operands.size() + l.params.size()) fault("overload '" + o.name + "' has another number of arguments");
+    if (o.kinds.size() != l.operands.size() + l.params.size())
+      fault("overload '" + o.name + "' has another number of arguments");
   }
   return l;
 }
@@ -118,8 +133,12 @@ std::string apply_of(const Line& l) {
 
 // One kernel: typed parameters, and which go into the loop as operands and which as numbers.
 std::string kernel_of(const Line& l, const Overload& o) {
-  static const std::map<char, std::string> types = {{'t', "Tensor"}, {'n', "Scalar"}, {'f', "double"}, {'i', "int64_t"},
-      {'m', "std::optional<Scalar>"}, {'M', "std::optional<Scalar>"}};
+  static const std::map<char, std::string> types = {{'t', "Tensor"},
+                                                    {'n', "Scalar"},
+                                                    {'f', "double"},
+                                                    {'i', "int64_t"},
+                                                    {'m', "std::optional<Scalar>"},
+                                                    {'M', "std::optional<Scalar>"}};
   const std::string ident = o.name.empty() ? l.name : l.name + "_" + o.name;
   std::string head = "tn_status " + ident + "_kernel(sdk::Call&, Tensor out", operands, params, inplace;
   for (std::size_t i = 0; i < o.kinds.size(); ++i) {

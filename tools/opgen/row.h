@@ -20,9 +20,9 @@ struct RowError : std::runtime_error {
 struct Type {
   std::string base;  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator
   bool list = false;
-  bool optional = false;          // of the whole: Tensor?, int[]?
-  bool optional_items = false;    // Tensor?[]
-  int fixed = 0;                  // int[2]
+  bool optional = false;        // of the whole: Tensor?, int[]?
+  bool optional_items = false;  // Tensor?[]
+  int fixed = 0;                // int[2]
 
   bool tensor() const { return base == "Tensor"; }
   bool plain_tensor() const { return tensor() && !list; }

@@ -13,7 +13,9 @@ class Scanner {
  public:
   Scanner(const std::string& text, const std::string& file, int line) : s_(text), file_(file), line_(line) {}
 
-  void space() { while (i_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[i_]))) ++i_; }
+  void space() {
+    while (i_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[i_]))) ++i_;
+  }
   bool take(const std::string& word) {
     space();
     if (s_.compare(i_, word.size(), word) != 0) return false;
@@ -38,17 +40,27 @@ class Scanner {
     char quote = 0;
     for (; i_ < s_.size(); ++i_) {
       char c = s_[i_];
-      if (quote) { if (c == quote) quote = 0; continue; }
-      if (c == '"' || c == '\'') quote = c;
-      else if (c == '[') ++depth;
-      else if (c == ']') --depth;
-      else if ((c == ',' || c == ')') && depth == 0) break;
+      if (quote) {
+        if (c == quote) quote = 0;
+        continue;
+      }
+      if (c == '"' || c == '\'')
+        quote = c;
+      else if (c == '[')
+        ++depth;
+      else if (c == ']')
+        --depth;
+      else if ((c == ',' || c == ')') && depth == 0)
+        break;
     }
     std::size_t e = i_;
     while (e > b && std::isspace(static_cast<unsigned char>(s_[e - 1]))) --e;
     return s_.substr(b, e - b);
   }
-  bool done() { space(); return i_ >= s_.size(); }
+  bool done() {
+    space();
+    return i_ >= s_.size();
+  }
   [[noreturn]] void fail(const std::string& what) { throw RowError(file_, line_, what); }
 
  private:
@@ -58,8 +70,8 @@ class Scanner {
   std::size_t i_ = 0;
 };
 
-const char* const kBases[] = {"Tensor", "Scalar", "int", "float", "bool", "str", "ScalarType", "Layout", "Device",
-                              "MemoryFormat", "Generator"};
+const char* const kBases[] = {"Tensor",     "Scalar", "int",    "float",        "bool",     "str",
+                              "ScalarType", "Layout", "Device", "MemoryFormat", "Generator"};
 
 Type parse_type(Scanner& in, bool& mutates) {
   Type t;
@@ -105,7 +117,10 @@ std::string canonical_text(const Schema& s) {
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     const Arg& a = s.args[i];
     if (i) out += ", ";
-    if (a.keyword_only && !star) { out += "*, "; star = true; }
+    if (a.keyword_only && !star) {
+      out += "*, ";
+      star = true;
+    }
     out += type_text(a.type) + " " + a.name;
     if (a.def) out += "=" + *a.def;
   }
@@ -136,9 +151,13 @@ Schema parse_schema(const std::string& text, const std::string& file, int line) 
     a.type = parse_type(in, a.mutates);
     a.name = in.ident();
     if (in.take("=")) a.def = in.value();
-    for (const Arg& other : s.args) if (other.name == a.name) in.fail("argument '" + a.name + "' stands twice");
+    for (const Arg& other : s.args)
+      if (other.name == a.name) in.fail("argument '" + a.name + "' stands twice");
     s.args.push_back(a);
-    if (!in.take(",")) { in.expect(")"); break; }
+    if (!in.take(",")) {
+      in.expect(")");
+      break;
+    }
   }
   in.expect("->");
   auto result = [&] {
@@ -151,10 +170,16 @@ Schema parse_schema(const std::string& text, const std::string& file, int line) 
     while (!in.take(")")) {
       Result r = result();
       if (!in.take(",")) {
-        if (in.take(")")) { s.results.push_back(r); break; }
+        if (in.take(")")) {
+          s.results.push_back(r);
+          break;
+        }
         r.name = in.ident();
         s.results.push_back(r);
-        if (!in.take(",")) { in.expect(")"); break; }
+        if (!in.take(",")) {
+          in.expect(")");
+          break;
+        }
         continue;
       }
       s.results.push_back(r);

@@ -59,9 +59,9 @@ std::string arg_type_enum(const Type& t) {
 }
 
 std::string type_code(const Type& t) {
-  static const std::pair<const char*, char> codes[] = {{"Tensor", 'T'}, {"Scalar", 'S'}, {"int", 'I'}, {"float", 'F'},
-                                                       {"bool", 'B'}, {"ScalarType", 'D'}, {"Layout", 'L'}, {"Device", 'V'},
-                                                       {"MemoryFormat", 'M'}, {"str", 'Z'}, {"Generator", 'G'}};
+  static const std::pair<const char*, char> codes[] = {
+      {"Tensor", 'T'}, {"Scalar", 'S'}, {"int", 'I'},          {"float", 'F'}, {"bool", 'B'},     {"ScalarType", 'D'},
+      {"Layout", 'L'}, {"Device", 'V'}, {"MemoryFormat", 'M'}, {"str", 'Z'},   {"Generator", 'G'}};
   std::string code;
   for (const auto& [base, letter] : codes) {
     if (t.base == base) code = letter;

@@ -45,7 +45,8 @@ tn_value scalar(const ArgInfo& info, const json& given) {
 tn_value plain(const ArgInfo& info, const json& given) {
   switch (info.type) {
     case ArgType::Scalar:
-    case ArgType::OptScalar: return scalar(info, given);
+    case ArgType::OptScalar:
+      return scalar(info, given);
     case ArgType::Float:
     case ArgType::OptFloat:
       if (is_number(given)) return real(number(given));
@@ -68,7 +69,8 @@ tn_value plain(const ArgInfo& info, const json& given) {
         return v;
       }
       break;
-    default: break;
+    default:
+      break;
   }
   does_not_fit(info, given);
 }
@@ -137,7 +139,8 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
       return v;
     }
     case ArgType::TensorList:
-    case ArgType::OptTensorList: return bind_tensors(info, file, given, place);
+    case ArgType::OptTensorList:
+      return bind_tensors(info, file, given, place);
     case ArgType::Str:
     case ArgType::OptStr: {
       if (!given.is_string()) does_not_fit(info, given);
@@ -152,8 +155,10 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
     case ArgType::FloatList:
     case ArgType::OptFloatList:
     case ArgType::BoolList:
-    case ArgType::ScalarList: return bind_list(info, given);
-    default: return plain(info, given);
+    case ArgType::ScalarList:
+      return bind_list(info, given);
+    default:
+      return plain(info, given);
   }
 }
 
@@ -162,8 +167,7 @@ tn_value Arguments::bind_tensors(const ArgInfo& info, const CaseFile& file, cons
   auto& list = lists_.emplace_back();
   for (const json& one : given) {
     std::string name = core::join(info.name, ".", list.size());
-    list.push_back(one.is_null() ? nullptr
-                                 : add_tensor(name, file.tensor(one, place.slot, place.index), info.mutates));
+    list.push_back(one.is_null() ? nullptr : add_tensor(name, file.tensor(one, place.slot, place.index), info.mutates));
   }
   tn_value v = value(TN_TAG_TENSOR_LIST);
   v.u.tensors = list.data();

@@ -25,9 +25,10 @@ std::vector<char> read_all(const std::string& path) {
 
 ScalarType stored_dtype(const std::string& path, const std::string& name) {
   static const std::unordered_map<std::string, ScalarType> names = {
-      {"F64", ScalarType::Double}, {"F32", ScalarType::Float}, {"F16", ScalarType::Half}, {"BF16", ScalarType::BFloat16},
-      {"I64", ScalarType::Long},   {"I32", ScalarType::Int},   {"I16", ScalarType::Short}, {"I8", ScalarType::Char},
-      {"U8", ScalarType::Byte},    {"BOOL", ScalarType::Bool}};
+      {"F64", ScalarType::Double},    {"F32", ScalarType::Float}, {"F16", ScalarType::Half},
+      {"BF16", ScalarType::BFloat16}, {"I64", ScalarType::Long},  {"I32", ScalarType::Int},
+      {"I16", ScalarType::Short},     {"I8", ScalarType::Char},   {"U8", ScalarType::Byte},
+      {"BOOL", ScalarType::Bool}};
   auto it = names.find(name);
   TENON_CHECK(it != names.end(), ValueError, path, ": dtype ", name, " is not known");
   return it->second;
@@ -72,7 +73,8 @@ double real_at(ScalarType dtype, const char* p) {
   }
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
-    default: throw TypeError("cannot read dtype " + std::string(toString(dtype)));
+    default:
+      throw TypeError("cannot read dtype " + std::string(toString(dtype)));
   }
 }
 
@@ -140,7 +142,8 @@ StoredFile::StoredFile(const std::string& path) : path_(path), bytes_(read_all(p
     s.bytes = range[1] - range[0];
     uint64_t need = core::item_size(s.dtype);
     for (int64_t d : s.sizes) need *= static_cast<uint64_t>(d);
-    TENON_CHECK(need == s.bytes, ValueError, path, ": tensor ", key, " has ", s.bytes, " bytes, its shape needs ", need);
+    TENON_CHECK(need == s.bytes, ValueError, path, ": tensor ", key, " has ", s.bytes, " bytes, its shape needs ",
+                need);
     tensors_.emplace(key, std::move(s));
   }
 }
@@ -163,9 +166,7 @@ Values values_of(core::TensorImpl& t) {
   return read_values(host->dtype, g, host->host_data());
 }
 
-bool is_number(const json& j) {
-  return j.is_number() || (j.is_string() && (j == "inf" || j == "-inf" || j == "nan"));
-}
+bool is_number(const json& j) { return j.is_number() || (j.is_string() && (j == "inf" || j == "-inf" || j == "nan")); }
 
 double number(const json& j) {
   if (j.is_number()) return j.get<double>();

@@ -30,13 +30,23 @@ struct Choice {
 };
 
 constexpr Choice kChoices[] = {
-    {"max.dim", 1, 0, false},        {"min.dim", 1, 0, false},   {"median.dim", 1, 0, false},
-    {"nanmedian.dim", 1, 0, false},  {"mode", 1, 0, false},      {"kthvalue", 1, 0, false},
-    {"topk", 1, 0, true},            {"sort", 1, 0, true},       {"sort.stable", 1, 0, true},
-    {"argsort", 0, 0, true},         {"argsort.stable", 0, 0, true},
-    {"max_pool1d_with_indices", 1, 1, false}, {"max_pool2d_with_indices", 1, 2, false},
-    {"max_pool3d_with_indices", 1, 3, false}, {"adaptive_max_pool1d", 1, 1, false},
-    {"adaptive_max_pool2d", 1, 2, false},     {"adaptive_max_pool3d", 1, 3, false},
+    {"max.dim", 1, 0, false},
+    {"min.dim", 1, 0, false},
+    {"median.dim", 1, 0, false},
+    {"nanmedian.dim", 1, 0, false},
+    {"mode", 1, 0, false},
+    {"kthvalue", 1, 0, false},
+    {"topk", 1, 0, true},
+    {"sort", 1, 0, true},
+    {"sort.stable", 1, 0, true},
+    {"argsort", 0, 0, true},
+    {"argsort.stable", 0, 0, true},
+    {"max_pool1d_with_indices", 1, 1, false},
+    {"max_pool2d_with_indices", 1, 2, false},
+    {"max_pool3d_with_indices", 1, 3, false},
+    {"adaptive_max_pool1d", 1, 1, false},
+    {"adaptive_max_pool2d", 1, 2, false},
+    {"adaptive_max_pool3d", 1, 3, false},
 };
 
 const Choice* find_choice(std::string_view op) {

@@ -16,8 +16,8 @@ namespace {
 // A float32 gradient is a sum over outputs, whose rounding errors add up; the float64 truth has none of them.
 Tolerance widened(Tolerance tol, ScalarType dtype, const Values& cotangent, const Values& truth) {
   if (dtype == kDouble) return tol;
-  double terms = static_cast<double>(cotangent.real.size()) /
-                 static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
+  double terms =
+      static_cast<double>(cotangent.real.size()) / static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
   // A contraction inside runs over at most the longest dimension; its errors grow with the root of that.
   double longest = 1;
   for (int64_t s : cotangent.sizes) longest = std::max(longest, static_cast<double>(s));
@@ -70,8 +70,6 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
   return {};
 }
 
-core::Impl recorded_copy(const core::Impl& leaf) {
-  return Tensor(leaf).clone().getIntrusivePtr();
-}
+core::Impl recorded_copy(const core::Impl& leaf) { return Tensor(leaf).clone().getIntrusivePtr(); }
 
 }  // namespace tenon::oracle

@@ -93,7 +93,9 @@ void run_file(const std::string& path, int first, const Options& o, const std::v
       send({"start", std::to_string(i) + " " + id});
       const Waiver* w = waived(waivers, id);
       Outcome out = w ? Outcome{Verdict::Skipped, "waived: " + w->reason} : replay(file, c, place);
-      const char* kind = out.verdict == Verdict::Passed ? "passed" : out.verdict == Verdict::Failed ? "FAILED" : "skipped";
+      const char* kind = out.verdict == Verdict::Passed   ? "passed"
+                         : out.verdict == Verdict::Failed ? "FAILED"
+                                                          : "skipped";
       send({kind, id + "\t" + one_line(out.reason)});
     }
   } catch (const std::exception& e) {
@@ -155,7 +157,8 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Replays the cases of a folder through the op table: values, gradients, errors, in-place and out forms."};
+  CLI::App app{
+      "Replays the cases of a folder through the op table: values, gradients, errors, in-place and out forms."};
   app.add_option("dir", o.dir, "folder with NAME.json and NAME.safetensors; subfolders too")->required();
   app.add_option("--device", o.device, "where the tensors lie");
   app.add_flag("--list", o.list, "say which cases are skipped, and why");

@@ -59,8 +59,8 @@ class Case {
 };
 
 std::string Case::error() {
-  std::string expected = c_.at("raises").is_array() ? c_.at("raises").at(0).get<std::string>()
-                                                    : c_.at("raises").get<std::string>();
+  std::string expected =
+      c_.at("raises").is_array() ? c_.at("raises").at(0).get<std::string>() : c_.at("raises").get<std::string>();
   if (too_many_dimensions()) return {};
   Arguments args(op_, file_, c_.at("args"), place_);
   try {

@@ -20,7 +20,7 @@ struct Result {
 std::vector<Result> flatten(const core::OwnedValue* values, int n);
 
 struct Judgement {
-  std::string difference;  // empty: as expected
+  std::string difference;     // empty: as expected
   bool other_choice = false;  // an index differs where it may; gradients then differ too
 };
 

@@ -66,8 +66,7 @@ std::vector<Row> collect() {
   for (int slot = 0; slot < core::device_slots(); ++slot) {
     bool there = core::ensure_device(slot);
     const core::DeviceEntry& e = core::device_entry(slot);
-    for (int i = 0; there && i < e.count; ++i)
-      out.push_back(row_of(e, i));
+    for (int i = 0; there && i < e.count; ++i) out.push_back(row_of(e, i));
     if (there && out.back().served_by.empty()) {
       out.back().note = "memory only, no kernels: " + core::backend_source().why_absent(e.name);
     }

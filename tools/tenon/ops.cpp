@@ -105,8 +105,7 @@ void print_op(const core::Op& op) {
   }
   std::cout << "\n";
   Table table({"  DEVICE", "RUNG", "BY", "DTYPES"});
-  for (const Server& s : merged(servers(op)))
-    table.add({"  " + s.device, s.rung, s.reason, s.dtype});
+  for (const Server& s : merged(servers(op))) table.add({"  " + s.device, s.rung, s.reason, s.dtype});
   if (!table.empty()) std::cout << table.text() << "\n";
 }
 

@@ -45,8 +45,7 @@ void print_notes(const std::vector<Info>& all) {
   for (const Info& i : all) {
     if (!i.description.empty()) notes += i.name + ": " + i.description + "\n";
     if (!i.reason.empty()) notes += i.name + " " + std::string(plugins::to_string(i.state)) + ": " + i.reason + "\n";
-    for (const std::string& line : i.quarantined)
-      notes += i.name + " left out " + line + "\n";
+    for (const std::string& line : i.quarantined) notes += i.name + " left out " + line + "\n";
   }
   if (!notes.empty()) std::cout << "\n" << notes;
 }
@@ -59,8 +58,7 @@ void plugins(bool load, bool json) {
   std::vector<std::string> folders = tenon::plugins::search_folders();
   if (json) {
     nlohmann::ordered_json out = {{"folders", folders}, {"plugins", nlohmann::ordered_json::array()}};
-    for (const Info& i : all)
-      out["plugins"].push_back(to_json(i));
+    for (const Info& i : all) out["plugins"].push_back(to_json(i));
     std::cout << out.dump(2) << "\n";
     return;
   }
@@ -72,8 +70,7 @@ void plugins(bool load, bool json) {
     print_notes(all);
     std::cout << "\nSearched:\n";
   }
-  for (const std::string& f : folders)
-    std::cout << "  " << f << "\n";
+  for (const std::string& f : folders) std::cout << "  " << f << "\n";
   if (!load && !all.empty()) {
     std::cout << "\nA found plugin opens at the first use of its device. --load opens all now.\n";
   }

@@ -32,16 +32,13 @@ void append_row(std::string& out, const std::vector<std::string>& row, const std
 
 std::string Table::text() const {
   std::vector<std::size_t> widths;
-  for (const std::string& h : head_)
-    widths.push_back(width(h));
+  for (const std::string& h : head_) widths.push_back(width(h));
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
   }
   std::string out;
   append_row(out, head_, widths);
-  for (const auto& row : rows_)
-    append_row(out, row, widths);
+  for (const auto& row : rows_) append_row(out, row, widths);
   return out;
 }
 

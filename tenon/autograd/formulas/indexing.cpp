@@ -51,7 +51,8 @@ Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& 
 Tensor index_select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
   return blank(grad, sizes).index_add_(dim, index, grad);
 }
-Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes, const Scalar& alpha) {
+Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes,
+                                 const Scalar& alpha) {
   Tensor picked = grad.index_select(dim, index).reshape(sizes);
   return alpha.equal(1) ? picked : picked * alpha;
 }
@@ -80,8 +81,8 @@ Tensor masked_scatter_source_backward(const Tensor& grad, const Tensor& mask, In
   return pad_to(picked, IntArrayRef(n)).reshape(sizes);
 }
 
-Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx, bool by_frequency,
-                          bool sparse) {
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
+                          bool by_frequency, bool sparse) {
   TENON_CHECK(!sparse, NotImplementedError, "embedding: the derivative with sparse=true is not implemented");
   return embedding_dense_backward(grad, indices, num_weights, padding_idx, by_frequency);
 }
@@ -90,7 +91,8 @@ Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int6
   Tensor rows = grad.index_select(0, flat);
   if (padding_idx >= 0) rows = rows.masked_fill(flat.eq(padding_idx).unsqueeze(-1), 0);
   if (by_frequency) {
-    Tensor counts = zeros({grad.size(0)}, TensorOptions(kLong).device(grad.device())).index_add_(0, flat.to(kLong), ones_like(flat, TensorOptions(kLong)));
+    Tensor counts = zeros({grad.size(0)}, TensorOptions(kLong).device(grad.device()))
+                        .index_add_(0, flat.to(kLong), ones_like(flat, TensorOptions(kLong)));
     rows = rows / counts.index_select(0, flat).to(rows.scalar_type()).unsqueeze(-1);
   }
   std::vector<int64_t> sizes = indices.sizes().vec();

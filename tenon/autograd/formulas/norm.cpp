@@ -79,13 +79,15 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad
   const Dims dims = but_channels(input);
   const Statistics s(input, dims, eps);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
-  return {mask[0] ? through_statistics(s, g, dims) : Tensor(),
-          mask[1] ? (grad * s.normalized).sum(dims) : Tensor(), mask[2] ? grad.sum(dims) : Tensor()};
+  return {mask[0] ? through_statistics(s, g, dims) : Tensor(), mask[1] ? (grad * s.normalized).sum(dims) : Tensor(),
+          mask[2] ? grad.sum(dims) : Tensor()};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(
-    const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight, const Tensor& running_mean,
-    const Tensor& running_var, double eps, std::array<bool, 5> mask) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(const Tensor& grad, const Tensor& input,
+                                                                             const std::optional<Tensor>& weight,
+                                                                             const Tensor& running_mean,
+                                                                             const Tensor& running_var, double eps,
+                                                                             std::array<bool, 5> mask) {
   if (input.dim() < 2) {  // nothing is there
     return {mask[0] ? zeros_like(input) : Tensor(), weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(),
             Tensor(), Tensor()};

@@ -16,9 +16,11 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad
                                                               const Tensor& rstd, double eps, std::array<bool, 3> mask);
 
 // By input, weight, bias, running_mean and running_var.
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(
-    const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight, const Tensor& running_mean,
-    const Tensor& running_var, double eps, std::array<bool, 5> mask);
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(const Tensor& grad, const Tensor& input,
+                                                                             const std::optional<Tensor>& weight,
+                                                                             const Tensor& running_mean,
+                                                                             const Tensor& running_var, double eps,
+                                                                             std::array<bool, 5> mask);
 
 std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& grad_mean,
                                                         const Tensor& grad_rstd, const Tensor& input,

@@ -9,10 +9,13 @@ namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
 
-Tensor untouched(const Tensor& self, int64_t dim, const Tensor& index) { return ones_like(self).scatter_(dim, index, 0); }
+Tensor untouched(const Tensor& self, int64_t dim, const Tensor& index) {
+  return ones_like(self).scatter_(dim, index, 0);
+}
 
 // Products: the gradient of a factor is the product of the others, for which zeros are counted and left out.
-Pair prod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, bool include_self) {
+Pair prod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                   bool include_self) {
   Tensor own = include_self ? self : self.scatter(dim, index, 1);
   Tensor own_zero = own.eq(0), src_zero = src.eq(0);
   Tensor zeros_in = own_zero.to(self.scalar_type()).scatter_add(dim, index, src_zero.to(self.scalar_type()));
@@ -23,14 +26,15 @@ Pair prod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Te
     return where(is_zero, product.masked_fill(n_zero.ne(1), 0), alone);
   };
   Tensor grad_self = grad * share(rest, zeros_in, own, own_zero);
-  Tensor grad_src = (grad.gather(dim, index)) * share(rest.gather(dim, index), zeros_in.gather(dim, index), src, src_zero);
+  Tensor grad_src =
+      (grad.gather(dim, index)) * share(rest.gather(dim, index), zeros_in.gather(dim, index), src, src_zero);
   if (!include_self) grad_self = grad_self.scatter(dim, index, 0);
   return {grad_self, grad_src};
 }
 
 // Ties share the gradient equally.
-Pair extreme_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, bool include_self,
-                      const Tensor& result) {
+Pair extreme_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      bool include_self, const Tensor& result) {
   Tensor value = result.gather(dim, index);
   Tensor src_is = src.eq(value).to(self.scalar_type()), outside = untouched(self, dim, index);
   Tensor self_is = include_self ? self.eq(result).to(self.scalar_type()) : zeros_like(self);
@@ -40,8 +44,8 @@ Pair extreme_backward(const Tensor& grad, const Tensor& self, int64_t dim, const
 
 }  // namespace
 
-Pair scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                             std::string_view reduce, bool include_self, const Tensor& result) {
+Pair scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
+                             const Tensor& src, std::string_view reduce, bool include_self, const Tensor& result) {
   if (index.numel() == 0) return {grad, zeros_like(src)};
   TENON_CHECK(index.sizes() == src.sizes(), NotImplementedError,
               "scatter_reduce: the derivative for a 'src' larger than 'index' is not implemented");
@@ -56,11 +60,11 @@ Pair scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim
   return extreme_backward(grad, self, dim, index, src, include_self, result);
 }
 
-Pair index_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                           std::string_view reduce, bool include_self, const Tensor& result) {
+Pair index_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
+                           const Tensor& source, std::string_view reduce, bool include_self, const Tensor& result) {
   if (self.dim() == 0) {
-    Pair p = index_reduce_backward(grad.reshape({1}), self.reshape({1}), 0, index, source.reshape({-1}), reduce, include_self,
-                                   result.reshape({1}));
+    Pair p = index_reduce_backward(grad.reshape({1}), self.reshape({1}), 0, index, source.reshape({-1}), reduce,
+                                   include_self, result.reshape({1}));
     return {std::get<0>(p).reshape(IntArrayRef()), std::get<1>(p).reshape(source.sizes())};
   }
   std::vector<int64_t> shape(static_cast<std::size_t>(self.dim()), 1);

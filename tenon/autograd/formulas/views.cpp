@@ -14,13 +14,14 @@ Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&
 Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
   std::vector<int64_t> back(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    back[static_cast<std::size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(dims.size()) : dims[i])] = static_cast<int64_t>(i);
+    back[static_cast<std::size_t>(dims[i] < 0 ? dims[i] + static_cast<int64_t>(dims.size()) : dims[i])] =
+        static_cast<int64_t>(i);
   }
   return grad.permute(back);
 }
 
-Tensor slice_grad(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
-                  int64_t step) {
+Tensor slice_grad(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start,
+                  std::optional<int64_t> end, int64_t step) {
   int64_t size = sizes[static_cast<std::size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim)];
   return slice_backward(grad, sizes, dim, start.value_or(0), end.value_or(size), step);
 }
@@ -62,8 +63,9 @@ bool overlaps(IntArrayRef sizes, IntArrayRef strides) {
 
 // Writes the gradient of the view into a flat storage and reads self's geometry from it. Elements of self that share
 // memory share the gradient of that memory.
-Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef sizes, IntArrayRef strides, int64_t offset,
-                           IntArrayRef view_size, IntArrayRef view_stride, std::optional<int64_t> view_offset) {
+Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef sizes, IntArrayRef strides,
+                           int64_t offset, IntArrayRef view_size, IntArrayRef view_stride,
+                           std::optional<int64_t> view_offset) {
   int64_t at = view_offset.value_or(offset);
   int64_t n = std::max(extent(sizes, strides, offset), extent(view_size, view_stride, at));
   TensorOptions numbers = TensorOptions(kLong).device(grad.device());
@@ -74,7 +76,8 @@ Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef
   }
   if (overlaps(sizes, strides)) {
     Tensor where = arange(n, numbers).as_strided(sizes, strides, offset).reshape({-1});
-    Tensor count = zeros_like(storage).index_add_(0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
+    Tensor count =
+        zeros_like(storage).index_add_(0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
     storage = storage / count.clamp_min(1);
   }
   return storage.as_strided(sizes, strides, offset);

@@ -6,14 +6,14 @@
 
 #include <utility>
 
-#define TENON_ARG(T, name)                         \
- public:                                           \
-  auto name(T new_##name)->decltype(*this) {       \
-    this->name##_ = std::move(new_##name);         \
-    return *this;                                  \
-  }                                                \
+#define TENON_ARG(T, name)                                 \
+ public:                                                   \
+  auto name(T new_##name)->decltype(*this) {               \
+    this->name##_ = std::move(new_##name);                 \
+    return *this;                                          \
+  }                                                        \
   const T& name() const noexcept { return this->name##_; } \
-  T& name() noexcept { return this->name##_; }     \
-                                                   \
- private:                                          \
+  T& name() noexcept { return this->name##_; }             \
+                                                           \
+ private:                                                  \
   T name##_

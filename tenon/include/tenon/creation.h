@@ -32,10 +32,15 @@ class TENON_API TensorData {
  private:
   template <class T>
   static constexpr ScalarType CppTypeToScalarType_of() {
-    if constexpr (std::is_same_v<T, long long>) return ScalarType::Long;
-    else if constexpr (std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long> || std::is_same_v<T, unsigned short>) return ScalarType::Long;
-    else if constexpr (std::is_same_v<T, char>) return ScalarType::Char;
-    else return CppTypeToScalarType<T>::value;
+    if constexpr (std::is_same_v<T, long long>)
+      return ScalarType::Long;
+    else if constexpr (std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long> ||
+                       std::is_same_v<T, unsigned short>)
+      return ScalarType::Long;
+    else if constexpr (std::is_same_v<T, char>)
+      return ScalarType::Char;
+    else
+      return CppTypeToScalarType<T>::value;
   }
   void write(char*& at, ScalarType dtype) const;
 
@@ -53,8 +58,9 @@ TENON_API Tensor tensor(detail::TensorData data, const TensorOptions& options = 
 // Memory of the caller's as a tensor, without a copy; it must outlive the tensor unless a deleter is given.
 TENON_API Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {});
 TENON_API Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {});
-TENON_API Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (*deleter)(void* context, void* data),
-                                void* context, const TensorOptions& options);
+TENON_API Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides,
+                                void (*deleter)(void* context, void* data), void* context,
+                                const TensorOptions& options);
 template <class D, class = std::enable_if_t<std::is_invocable_v<D, void*>>>
 Tensor from_blob(void* data, IntArrayRef sizes, D deleter, const TensorOptions& options = {}) {
   auto call = [](void* context, void* p) {

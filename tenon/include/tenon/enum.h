@@ -10,12 +10,14 @@
 
 #include "tenon/core/export.h"
 
+// clang-format off
 #define TENON_FORALL_ENUM_NAMES(_)                                                                       \
   _(Linear) _(Conv1D) _(Conv2D) _(Conv3D) _(ConvTranspose1D) _(ConvTranspose2D) _(ConvTranspose3D)       \
   _(Sigmoid) _(Tanh) _(ReLU) _(GELU) _(SiLU) _(Mish) _(LeakyReLU) _(SELU) _(FanIn) _(FanOut)             \
   _(Constant) _(Reflect) _(Replicate) _(Circular) _(Nearest) _(Bilinear) _(Bicubic) _(Trilinear)         \
   _(Area) _(NearestExact) _(Sum) _(Mean) _(Max) _(None) _(BatchMean) _(Zeros) _(Border) _(Reflection)    \
   _(RNN_TANH) _(RNN_RELU) _(LSTM) _(GRU) _(Valid) _(Same)
+// clang-format on
 
 namespace tenon {
 namespace enumtype {
@@ -26,9 +28,9 @@ enum class Name : uint8_t {
 #undef TENON_ENUM_NAME
 };
 
-#define TENON_ENUM_TYPE(n)                        \
-  struct k##n {                                   \
-    static constexpr Name value = Name::n;        \
+#define TENON_ENUM_TYPE(n)                 \
+  struct k##n {                            \
+    static constexpr Name value = Name::n; \
   };
 TENON_FORALL_ENUM_NAMES(TENON_ENUM_TYPE)
 #undef TENON_ENUM_TYPE

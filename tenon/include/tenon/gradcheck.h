@@ -15,7 +15,7 @@ struct GradcheckOptions {
   double eps = 1e-6;   // step of the differences
   double atol = 1e-5;  // |analytic - numeric| <= atol + rtol * |numeric|
   double rtol = 1e-3;
-  bool raise = true;   // throw Error that names output, input and element; else return false
+  bool raise = true;  // throw Error that names output, input and element; else return false
 };
 
 using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;

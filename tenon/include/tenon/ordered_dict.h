@@ -37,8 +37,7 @@ class OrderedDict {
   // key_description names the keys in errors: "parameter 'x' is not defined".
   explicit OrderedDict(std::string key_description = "Key") : key_description_(std::move(key_description)) {}
   OrderedDict(std::initializer_list<Item> items) : OrderedDict() {
-    for (const Item& i : items)
-      insert(i.key(), i.value());
+    for (const Item& i : items) insert(i.key(), i.value());
   }
 
   const std::string& key_description() const noexcept { return key_description_; }
@@ -82,8 +81,7 @@ class OrderedDict {
   // The caller knows that the keys are new.
   void push_unique(Key key, Value value) { items_.emplace_back(std::move(key), std::move(value)); }
   void update(const OrderedDict& other) {
-    for (const Item& i : other)
-      insert(i.key(), i.value());
+    for (const Item& i : other) insert(i.key(), i.value());
   }
   void reserve(std::size_t n) { items_.reserve(n); }
   void clear() { items_.clear(); }
@@ -103,20 +101,17 @@ class OrderedDict {
   const std::vector<Item>& items() const noexcept { return items_; }
   std::vector<Key> keys() const {
     std::vector<Key> out;
-    for (const Item& i : items_)
-      out.push_back(i.key());
+    for (const Item& i : items_) out.push_back(i.key());
     return out;
   }
   std::vector<Value> values() const {
     std::vector<Value> out;
-    for (const Item& i : items_)
-      out.push_back(i.value());
+    for (const Item& i : items_) out.push_back(i.value());
     return out;
   }
   std::vector<std::pair<Key, Value>> pairs() const {
     std::vector<std::pair<Key, Value>> out;
-    for (const Item& i : items_)
-      out.push_back(i.pair());
+    for (const Item& i : items_) out.push_back(i.pair());
     return out;
   }
 

@@ -16,11 +16,11 @@ class Tensor;
 enum class PrintStyle : uint8_t { Tenon, Libtorch, Era04 };
 
 struct PrintOptions {
-  int precision = 4;       // digits after the point
+  int precision = 4;         // digits after the point
   int64_t threshold = 1000;  // elements above which the middle is left out
-  int edge_items = 3;      // shown at each end of a shortened dimension
-  int line_width = 80;     // columns
-  int sci_mode = -1;       // 1: always scientific, 0: never, -1: by range
+  int edge_items = 3;        // shown at each end of a shortened dimension
+  int line_width = 80;       // columns
+  int sci_mode = -1;         // 1: always scientific, 0: never, -1: by range
 };
 
 TENON_API PrintStyle print_style() noexcept;

@@ -137,8 +137,7 @@ void save(const Value& value, Where&&... where) {
 template <class... Where>
 void save(const std::vector<Tensor>& tensors, Where&&... where) {
   serialize::OutputArchive archive;
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    archive.write(std::to_string(i), tensors[i]);
+  for (std::size_t i = 0; i < tensors.size(); ++i) archive.write(std::to_string(i), tensors[i]);
   archive.save_to(std::forward<Where>(where)...);
 }
 

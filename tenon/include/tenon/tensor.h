@@ -62,7 +62,7 @@ class TENON_API Tensor {
   IntArrayRef sizes() const { return get().sizes(); }
   IntArrayRef shape() const { return get().sizes(); }
   IntArrayRef strides() const { return get().strides(); }
-  int64_t size(int64_t d) const;    // negative counts from the end; IndexError TS05
+  int64_t size(int64_t d) const;  // negative counts from the end; IndexError TS05
   int64_t stride(int64_t d) const;
   int64_t numel() const { return get().numel; }
   int64_t storage_offset() const { return get().storage_offset(); }
@@ -101,16 +101,24 @@ class TENON_API Tensor {
     return reinterpret_cast<T*>(get().host_data());
   }
   template <class T>
-  T* mutable_data_ptr() const { return data_ptr<T>(); }
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
+  }
   template <class T>
-  const T* const_data_ptr() const { return data_ptr<T>(); }
+  const T* const_data_ptr() const {
+    return data_ptr<T>();
+  }
   template <class T>
-  T* data() const { return data_ptr<T>(); }
+  T* data() const {
+    return data_ptr<T>();
+  }
   Storage storage() const { return Storage(get().storage); }
   bool has_storage() const { return defined(); }
   bool is_alias_of(const Tensor& o) const { return get().storage == o.get().storage; }
   template <class T>
-  T item() const { return item().to<T>(); }
+  T item() const {
+    return item().to<T>();
+  }
   template <class T, std::size_t N>
   TensorAccessor<T, N> accessor() const& {
     static_assert(N > 0, "accessor is for tensors with dimensions; use item<T>() for one element");
@@ -149,7 +157,10 @@ class TENON_API Tensor {
   template <class F>
   unsigned register_hook(F&& f) const {
     if constexpr (std::is_void_v<std::invoke_result_t<F, Tensor>>) {
-      return add_hook(make_hook([f = std::forward<F>(f)](const Tensor& g) mutable { f(g); return Tensor(); }));
+      return add_hook(make_hook([f = std::forward<F>(f)](const Tensor& g) mutable {
+        f(g);
+        return Tensor();
+      }));
     } else {
       return add_hook(make_hook(std::forward<F>(f)));
     }
@@ -237,7 +248,7 @@ class TENON_API Tensor {
 using Variable = Tensor;
 inline Tensor variable(Tensor t, bool requires_grad = false) { return requires_grad ? t.set_requires_grad(true) : t; }
 
-#define TENON_OPERATOR(op)                                       \
+#define TENON_OPERATOR(op)                                        \
   TENON_API Tensor operator op(const Tensor& a, const Tensor& b); \
   TENON_API Tensor operator op(const Tensor& a, const Scalar& b); \
   TENON_API Tensor operator op(const Scalar& a, const Tensor& b);

@@ -31,15 +31,39 @@ class TensorOptions {
   TensorOptions(Layout l) : layout_(l) {}
   TensorOptions(MemoryFormat f) : memory_format_(f) {}
 
-  TensorOptions dtype(std::optional<ScalarType> d) const { auto o = *this; o.dtype_ = d; return o; }
-  TensorOptions device(std::optional<Device> d) const { auto o = *this; o.device_ = d; return o; }
+  TensorOptions dtype(std::optional<ScalarType> d) const {
+    auto o = *this;
+    o.dtype_ = d;
+    return o;
+  }
+  TensorOptions device(std::optional<Device> d) const {
+    auto o = *this;
+    o.device_ = d;
+    return o;
+  }
   TensorOptions device(DeviceType type, DeviceIndex index = -1) const { return device(Device(type, index)); }
   TensorOptions device(const char* d) const { return device(Device(d)); }
   TensorOptions device_index(DeviceIndex i) const { return device(Device(kCUDA, i)); }
-  TensorOptions layout(std::optional<Layout> l) const { auto o = *this; o.layout_ = l; return o; }
-  TensorOptions requires_grad(std::optional<bool> r) const { auto o = *this; o.requires_grad_ = r; return o; }
-  TensorOptions pinned_memory(std::optional<bool> p) const { auto o = *this; o.pinned_ = p; return o; }
-  TensorOptions memory_format(std::optional<MemoryFormat> f) const { auto o = *this; o.memory_format_ = f; return o; }
+  TensorOptions layout(std::optional<Layout> l) const {
+    auto o = *this;
+    o.layout_ = l;
+    return o;
+  }
+  TensorOptions requires_grad(std::optional<bool> r) const {
+    auto o = *this;
+    o.requires_grad_ = r;
+    return o;
+  }
+  TensorOptions pinned_memory(std::optional<bool> p) const {
+    auto o = *this;
+    o.pinned_ = p;
+    return o;
+  }
+  TensorOptions memory_format(std::optional<MemoryFormat> f) const {
+    auto o = *this;
+    o.memory_format_ = f;
+    return o;
+  }
 
   ScalarType dtype() const { return dtype_.value_or(get_default_dtype()); }
   Device device() const { return device_.value_or(Device(kCPU)); }

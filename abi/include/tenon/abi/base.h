@@ -35,8 +35,7 @@ extern "C" {
 #endif
 
 /* True when the struct behind pointer `p` is large enough to hold `field`. Needs a first field `struct_size`. */
-#define TN_HAS(p, type, field) \
-  ((p)->struct_size >= offsetof(type, field) + sizeof(((type*)0)->field))
+#define TN_HAS(p, type, field) ((p)->struct_size >= offsetof(type, field) + sizeof(((type*)0)->field))
 
 /* TN_DECLINED is a result, not an error: the kernel has no side effects and the next rung of the ladder runs. */
 typedef int32_t tn_status;

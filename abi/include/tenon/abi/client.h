@@ -18,7 +18,7 @@ extern "C" {
 /* A tensor handle is a pointer to its view: read sizes, strides and dtype through it. */
 typedef const tn_tensor* tn_handle;
 
-TN_API uint32_t tn_abi_version(void); /* major << 16 | minor */
+TN_API uint32_t tn_abi_version(void);   /* major << 16 | minor */
 TN_API const char* tn_last_error(void); /* text of this thread's last failure; valid until its next call */
 
 TN_API tn_status tn_device_from_name(tn_str name, tn_device* out); /* "cpu", "cuda:1" */

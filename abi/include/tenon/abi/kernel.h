@@ -38,9 +38,9 @@ typedef struct tn_call {
   tn_stream* stream;
   void* workspace; /* as many bytes as the kernel's workspace() asked for, 64-byte aligned, device memory */
   uint64_t workspace_bytes;
-  void* state;        /* tn_kernel.state */
+  void* state; /* tn_kernel.state */
   tn_error_word* device_error;
-  void* context;      /* core's; handed back to host services */
+  void* context; /* core's; handed back to host services */
   uint64_t correlation;
   uint32_t flags;
   int32_t op;
@@ -49,25 +49,25 @@ typedef struct tn_call {
 typedef tn_status (*tn_kernel_fn)(tn_call* call);
 
 enum {
-  TN_KERNEL_ANY_STRIDES = 1u << 0,   /* else every tensor arrives row-major contiguous */
-  TN_KERNEL_MIXED_DTYPES = 1u << 1,  /* operands are not cast to one dtype first */
+  TN_KERNEL_ANY_STRIDES = 1u << 0,  /* else every tensor arrives row-major contiguous */
+  TN_KERNEL_MIXED_DTYPES = 1u << 1, /* operands are not cast to one dtype first */
   TN_KERNEL_CAPTURE_SAFE = 1u << 2,
   TN_KERNEL_DYNAMIC = 1u << 3,       /* sizes its outputs with tn_host.alloc_out */
   TN_KERNEL_HOST_BLOCKING = 1u << 4, /* waits for the device */
   TN_KERNEL_NONDETERMINISTIC = 1u << 5,
-  TN_KERNEL_BROADCASTS = 1u << 6     /* inputs need not be expanded to the output's shape */
+  TN_KERNEL_BROADCASTS = 1u << 6 /* inputs need not be expanded to the output's shape */
 };
 
 /* Static and constant; core keeps pointers into it for as long as the plugin is registered. */
 typedef struct tn_kernel {
   size_t struct_size;
   uint32_t flags;
-  int32_t priority;       /* the higher one wins a cell; 0 for ordinary kernels */
-  tn_str op;              /* "name" or "name.overload" */
-  uint8_t digest[32];     /* of the schema it was written against (tenon/sdk/ops/<name>.h) */
-  tn_str dtypes;          /* comma-separated names or classes (all, number, floating, integral, bool) */
-  tn_str layouts;         /* comma-separated names; empty: strided */
-  tn_str inplace;         /* "0=0,0=1": output 0 may be the memory of argument 0 or 1 */
+  int32_t priority;   /* the higher one wins a cell; 0 for ordinary kernels */
+  tn_str op;          /* "name" or "name.overload" */
+  uint8_t digest[32]; /* of the schema it was written against (tenon/sdk/ops/<name>.h) */
+  tn_str dtypes;      /* comma-separated names or classes (all, number, floating, integral, bool) */
+  tn_str layouts;     /* comma-separated names; empty: strided */
+  tn_str inplace;     /* "0=0,0=1": output 0 may be the memory of argument 0 or 1 */
   tn_kernel_fn run;
   tn_status (*workspace)(tn_call* call, uint64_t* bytes); /* optional: absent means none */
   tn_status (*supports)(const tn_call* call);             /* optional; no side effects; TN_OK or TN_DECLINED */

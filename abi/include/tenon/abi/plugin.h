@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 enum {
-  TN_PLUGIN_UNLOADABLE = 1u << 0,     /* may be closed once nothing of it is alive */
-  TN_PLUGIN_SERIALISE = 1u << 1,      /* core lets one thread in at a time */
-  TN_PLUGIN_HOST_MEMORY = 1u << 2     /* kernels for another plugin's or core's device: no device table */
+  TN_PLUGIN_UNLOADABLE = 1u << 0, /* may be closed once nothing of it is alive */
+  TN_PLUGIN_SERIALISE = 1u << 1,  /* core lets one thread in at a time */
+  TN_PLUGIN_HOST_MEMORY = 1u << 2 /* kernels for another plugin's or core's device: no device table */
 };
 
 typedef struct tn_plugin {
@@ -27,8 +27,8 @@ typedef struct tn_plugin {
   tn_str vendor;
   tn_str device; /* the device its kernels serve, by name */
   const tn_ext* ext;
-  const tn_device_api* device_api;  /* null with TN_PLUGIN_HOST_MEMORY */
-  const tn_kernel* const* kernels;  /* [kernels, kernels_end): pointers, gathered in the section tn_kernels */
+  const tn_device_api* device_api; /* null with TN_PLUGIN_HOST_MEMORY */
+  const tn_kernel* const* kernels; /* [kernels, kernels_end): pointers, gathered in the section tn_kernels */
   const tn_kernel* const* kernels_end;
   /* Called once, before any kernel. TN_NO_DEVICE: nothing to serve. The plugin keeps `host`. */
   tn_status (*init)(const tn_host* host, tn_str* why);

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* DLPack's {code, bits, lanes}. bool is {6, 8, 1}. A dtype that a plugin registered is {id, 8 * size, 1}, id from 64. */
+/* DLPack's {code, bits, lanes}. bool is {6, 8, 1}. A plugin's dtype is {id, 8 * size, 1}, id from 64. */
 typedef struct tn_dtype {
   uint8_t code;
   uint8_t bits;

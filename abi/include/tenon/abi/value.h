@@ -16,8 +16,8 @@ enum {
   TN_TAG_NONE = 0,
   TN_TAG_I64 = 1,
   TN_TAG_F64 = 2,
-  TN_TAG_BOOL = 3,         /* u.i64 is 0 or 1 */
-  TN_TAG_COMPLEX = 4,      /* u.f64s points to {real, imaginary} */
+  TN_TAG_BOOL = 3,    /* u.i64 is 0 or 1 */
+  TN_TAG_COMPLEX = 4, /* u.f64s points to {real, imaginary} */
   TN_TAG_DTYPE = 5,
   TN_TAG_DEVICE = 6,
   TN_TAG_LAYOUT = 7,       /* u.i64 */

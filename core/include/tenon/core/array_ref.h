@@ -74,17 +74,29 @@ class ArrayRef {
 };
 
 template <class T>
-bool operator==(ArrayRef<T> a, ArrayRef<T> b) { return a.equals(b); }
+bool operator==(ArrayRef<T> a, ArrayRef<T> b) {
+  return a.equals(b);
+}
 template <class T>
-bool operator!=(ArrayRef<T> a, ArrayRef<T> b) { return !a.equals(b); }
+bool operator!=(ArrayRef<T> a, ArrayRef<T> b) {
+  return !a.equals(b);
+}
 template <class T>
-bool operator==(const std::vector<T>& a, ArrayRef<T> b) { return ArrayRef<T>(a).equals(b); }
+bool operator==(const std::vector<T>& a, ArrayRef<T> b) {
+  return ArrayRef<T>(a).equals(b);
+}
 template <class T>
-bool operator==(ArrayRef<T> a, const std::vector<T>& b) { return a.equals(ArrayRef<T>(b)); }
+bool operator==(ArrayRef<T> a, const std::vector<T>& b) {
+  return a.equals(ArrayRef<T>(b));
+}
 template <class T>
-bool operator!=(const std::vector<T>& a, ArrayRef<T> b) { return !ArrayRef<T>(a).equals(b); }
+bool operator!=(const std::vector<T>& a, ArrayRef<T> b) {
+  return !ArrayRef<T>(a).equals(b);
+}
 template <class T>
-bool operator!=(ArrayRef<T> a, const std::vector<T>& b) { return !a.equals(ArrayRef<T>(b)); }
+bool operator!=(ArrayRef<T> a, const std::vector<T>& b) {
+  return !a.equals(ArrayRef<T>(b));
+}
 
 using IntArrayRef = ArrayRef<int64_t>;
 

@@ -32,7 +32,7 @@ TENON_API void reset_fallback_counts();
 
 // Why a cell is served the way it is: a line a rung.
 struct Rung {
-  std::string rung;    // "native", "decomposition", "staged"
+  std::string rung;  // "native", "decomposition", "staged"
   bool serves;
   std::string reason;  // "libtenon_cpu 0.1.0", "no kernel for dtype bfloat16", ...
 };

@@ -58,9 +58,7 @@ inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t
 struct DtypeMask {
   uint64_t bits[2] = {0, 0};
   void add(ScalarType t) { bits[static_cast<uint8_t>(t) >> 6 & 1] |= uint64_t{1} << (static_cast<uint8_t>(t) & 63); }
-  bool has(ScalarType t) const {
-    return bits[static_cast<uint8_t>(t) >> 6 & 1] >> (static_cast<uint8_t>(t) & 63) & 1;
-  }
+  bool has(ScalarType t) const { return bits[static_cast<uint8_t>(t) >> 6 & 1] >> (static_cast<uint8_t>(t) & 63) & 1; }
 };
 
 // "all", "number", "floating", "integral", "bool", names, joined by commas. With `foreign`, the dtypes of plugins join
@@ -93,7 +91,9 @@ template <class T>
 struct CppTypeToScalarType;
 #define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
   template <>                                               \
-  struct CppTypeToScalarType<ctype> { static constexpr ScalarType value = ScalarType::Enum; };
+  struct CppTypeToScalarType<ctype> {                       \
+    static constexpr ScalarType value = ScalarType::Enum;   \
+  };
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
 

@@ -27,10 +27,10 @@ class TENON_API Error : public std::exception {
   tn_status code_;
 };
 
-#define TENON_ERROR_CLASS(Name, Code)                                        \
-  class TENON_API Name : public Error {                                      \
-   public:                                                                   \
-    explicit Name(std::string message) : Error(std::move(message), Code) {}  \
+#define TENON_ERROR_CLASS(Name, Code)                                       \
+  class TENON_API Name : public Error {                                     \
+   public:                                                                  \
+    explicit Name(std::string message) : Error(std::move(message), Code) {} \
   };
 TENON_ERROR_CLASS(IndexError, TN_ERROR_INDEX)
 TENON_ERROR_CLASS(TypeError, TN_ERROR_TYPE)
@@ -75,7 +75,7 @@ std::string join(const Parts&... parts) {
 }  // namespace tenon
 
 // TENON_CHECK(cond, ValueError, "add: size ", n, " is wrong")
-#define TENON_CHECK(cond, Class, ...)                                        \
-  do {                                                                       \
+#define TENON_CHECK(cond, Class, ...)                                                    \
+  do {                                                                                   \
     if (TENON_UNLIKELY(!(cond))) throw ::tenon::Class(::tenon::core::join(__VA_ARGS__)); \
   } while (0)

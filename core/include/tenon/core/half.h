@@ -10,8 +10,16 @@
 namespace tenon {
 namespace core {
 
-inline float bits_to_float(uint32_t b) { float f; std::memcpy(&f, &b, 4); return f; }
-inline uint32_t float_to_bits(float f) { uint32_t b; std::memcpy(&b, &f, 4); return b; }
+inline float bits_to_float(uint32_t b) {
+  float f;
+  std::memcpy(&f, &b, 4);
+  return f;
+}
+inline uint32_t float_to_bits(float f) {
+  uint32_t b;
+  std::memcpy(&b, &f, 4);
+  return b;
+}
 
 inline uint16_t float_to_half_bits(float f) {
   uint32_t x = float_to_bits(f);

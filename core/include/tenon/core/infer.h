@@ -18,9 +18,9 @@ inline constexpr int kMaxArgs = 32;
 struct OutMeta {
   int ndim;
   ScalarType dtype;
-  bool defined;        // false: refused by an output_mask
-  bool has_strides;    // else row-major
-  int8_t alias_of;     // argument whose storage a view shares; -1: new memory
+  bool defined;          // false: refused by an output_mask
+  bool has_strides;      // else row-major
+  int8_t alias_of;       // argument whose storage a view shares; -1: new memory
   uint64_t byte_offset;  // of a view
   int64_t sizes[kMaxDims];
   int64_t strides[kMaxDims];
@@ -35,8 +35,8 @@ class Infer {
   // What the function fills.
   OutMeta out[kMaxOutputs];
   ScalarType compute = ScalarType::Undefined;  // tensors of `operands` are cast to it; Undefined: none is
-  uint64_t operands = 0;   // bit i: argument i takes part in promotion
-  uint64_t broadcasts = 0; // bit i: argument i is expanded to the shape of output 0
+  uint64_t operands = 0;                       // bit i: argument i takes part in promotion
+  uint64_t broadcasts = 0;                     // bit i: argument i is expanded to the shape of output 0
   // The dtype that must be in the row's classes; by default compute, else that of the first tensor.
   ScalarType checked = ScalarType::Undefined;
   // The device of the outputs; by default that of the first tensor on a device other than the host.

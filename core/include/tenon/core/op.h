@@ -16,20 +16,43 @@
 namespace tenon::core {
 
 enum class ArgType : uint8_t {
-  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, ScalarList, Int, OptInt, IntList, OptIntList,
-  Float, OptFloat, FloatList, OptFloatList, Bool, OptBool, BoolList, Dtype, OptDtype, Layout, Device, MemoryFormat,
-  Str, OptStr, Generator,
+  Tensor,
+  OptTensor,
+  TensorList,
+  OptTensorList,
+  Scalar,
+  OptScalar,
+  ScalarList,
+  Int,
+  OptInt,
+  IntList,
+  OptIntList,
+  Float,
+  OptFloat,
+  FloatList,
+  OptFloatList,
+  Bool,
+  OptBool,
+  BoolList,
+  Dtype,
+  OptDtype,
+  Layout,
+  Device,
+  MemoryFormat,
+  Str,
+  OptStr,
+  Generator,
 };
 
 struct ArgInfo {
   const char* name;
   ArgType type;
-  uint8_t fixed;        // int[N], bool[N]: N, else 0
-  bool mutates;         // (a!) or named by `mutates`
+  uint8_t fixed;  // int[N], bool[N]: N, else 0
+  bool mutates;   // (a!) or named by `mutates`
   bool keyword_only;
   bool has_default;
-  const char* def;      // the default as text, as in the schema
-  tn_value value;       // the default as a value, where has_default
+  const char* def;  // the default as text, as in the schema
+  tn_value value;   // the default as a value, where has_default
 };
 
 struct ResultInfo {
@@ -40,13 +63,16 @@ struct ResultInfo {
 enum class OpKind : uint8_t { Kernel, View, Composite };
 
 enum OpFlags : uint32_t {
-  kOpFunction = 1, kOpMethod = 2, kOpInplace = 4, kOpOut = 8,
-  kOpDynamic = 16,     // kernel sizes its outputs
-  kOpRandom = 32,      // takes a generator
-  kOpDecomposes = 64,  // a function of tenon/ops can serve it
+  kOpFunction = 1,
+  kOpMethod = 2,
+  kOpInplace = 4,
+  kOpOut = 8,
+  kOpDynamic = 16,       // kernel sizes its outputs
+  kOpRandom = 32,        // takes a generator
+  kOpDecomposes = 64,    // a function of tenon/ops can serve it
   kOpCrossDevice = 128,  // tensors may live on different devices (copy)
   kOpDifferentiable = 256,
-  kOpNoKernel = 512,   // infer and allocation are all there is (empty)
+  kOpNoKernel = 512,  // infer and allocation are all there is (empty)
 };
 
 struct Op;
@@ -56,9 +82,9 @@ using InferFn = void (*)(Infer&);
 // An owned result of a row call by name.
 struct OwnedValue {
   tn_tag tag = TN_TAG_NONE;
-  Impl tensor;               // TENSOR; undefined: NONE
+  Impl tensor;                // TENSOR; undefined: NONE
   std::vector<Impl> tensors;  // TENSOR_LIST
-  tn_value plain{};          // I64, F64, BOOL, DTYPE, DEVICE
+  tn_value plain{};           // I64, F64, BOOL, DTYPE, DEVICE
 };
 // A whole row call (with autograd) or a decomposition (without): every argument present, in schema order.
 using BoxedFn = void (*)(const tn_value* in, OwnedValue* out);
@@ -66,9 +92,9 @@ using BoxedFn = void (*)(const tn_value* in, OwnedValue* out);
 enum class Form : uint8_t { Functional, Inplace, Out };
 
 struct Op {
-  const char* name;      // "add.Tensor"
-  const char* ident;     // "add_Tensor"
-  const char* schema;    // ATen's text
+  const char* name;    // "add.Tensor"
+  const char* ident;   // "add_Tensor"
+  const char* schema;  // ATen's text
   const char* doc;
   const char* family;
   const char* samples;
@@ -87,8 +113,8 @@ struct Op {
 
   // filled at run time
   int32_t index;
-  std::atomic<BoxedFn> row_call;               // set when libtenon loads
-  std::atomic<BoxedFn> row_call_inplace;       // arguments as in the schema; the first is written
+  std::atomic<BoxedFn> row_call;          // set when libtenon loads
+  std::atomic<BoxedFn> row_call_inplace;  // arguments as in the schema; the first is written
   std::atomic<void (*)(const tn_value* in, const Impl* outs)> row_call_out;
   std::atomic<BoxedFn> decomposition;
 };

@@ -47,20 +47,37 @@ class Ref {
  public:
   Ref() noexcept = default;
   Ref(std::nullptr_t) noexcept {}
-  Ref(const Ref& o) noexcept : p_(o.p_) { if (p_) p_->retain(); }
+  Ref(const Ref& o) noexcept : p_(o.p_) {
+    if (p_) p_->retain();
+  }
   Ref(Ref&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-  Ref(const Ref<U>& o) noexcept : p_(o.get()) { if (p_) p_->retain(); }
+  Ref(const Ref<U>& o) noexcept : p_(o.get()) {
+    if (p_) p_->retain();
+  }
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
   Ref(Ref<U>&& o) noexcept : p_(o.leak()) {}
   ~Ref() { reset(); }
-  Ref& operator=(const Ref& o) noexcept { Ref(o).swap(*this); return *this; }
-  Ref& operator=(Ref&& o) noexcept { Ref(std::move(o)).swap(*this); return *this; }
+  Ref& operator=(const Ref& o) noexcept {
+    Ref(o).swap(*this);
+    return *this;
+  }
+  Ref& operator=(Ref&& o) noexcept {
+    Ref(std::move(o)).swap(*this);
+    return *this;
+  }
 
   // Takes over a reference that the caller owns.
-  static Ref adopt(T* p) noexcept { Ref r; r.p_ = p; return r; }
+  static Ref adopt(T* p) noexcept {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
   // Adds a reference.
-  static Ref share(T* p) noexcept { if (p) p->retain(); return adopt(p); }
+  static Ref share(T* p) noexcept {
+    if (p) p->retain();
+    return adopt(p);
+  }
 
   T* get() const noexcept { return p_; }
   T* operator->() const noexcept { return p_; }

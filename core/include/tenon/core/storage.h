@@ -26,15 +26,15 @@ class TENON_API Storage : public RefCounted {
   static void destroy(Storage* s) noexcept;
 
   tn_storage head;
-  void* data;      // the first byte; on an opaque device the handle
-  uint64_t base;   // on an opaque device, where in the handle the first byte is; else 0
+  void* data;     // the first byte; on an opaque device the handle
+  uint64_t base;  // on an opaque device, where in the handle the first byte is; else 0
   uint64_t bytes;
   std::atomic<uint32_t> version;
   uint8_t slot;
   int8_t index;
   bool pinned;
-  tn_stream* stream;  // whose order the allocation follows
-  Deleter deleter;    // null: the caching allocator's
+  tn_stream* stream;      // whose order the allocation follows
+  Deleter deleter;        // null: the caching allocator's
   void* deleter_context;  // the allocator's own where deleter is null
 
  private:

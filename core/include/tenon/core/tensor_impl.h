@@ -22,9 +22,9 @@ struct AutogradSlot {
 };
 
 enum ImplFlags : uint8_t {
-  kTracked = 1,     // requires grad: a leaf that asks for it, or the result of a recorded op
-  kIsView = 2,      // shares the storage of a base known to autograd
-  kInference = 4,   // made under InferenceMode
+  kTracked = 1,    // requires grad: a leaf that asks for it, or the result of a recorded op
+  kIsView = 2,     // shares the storage of a base known to autograd
+  kInference = 4,  // made under InferenceMode
   kWrappedNumber = 8,
 };
 
@@ -67,13 +67,12 @@ class TENON_API TensorImpl : public RefCounted {
   uint64_t byte_offset() const { return storage ? view.byte_offset - storage->base : 0; }
   int64_t storage_offset() const { return static_cast<int64_t>(byte_offset() / itemsize()); }
   // The host has no ordinal, as in libtorch.
-  Device device() const {
-    return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index);
-  }
+  Device device() const { return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index); }
   // Address of the first element; only for memory that the host reads.
   char* host_data() const { return static_cast<char*>(view.data) + view.byte_offset; }
-  uint32_t version() const { return counter ? counter->value.load(std::memory_order_acquire)
-                                            : storage->version.load(std::memory_order_acquire); }
+  uint32_t version() const {
+    return counter ? counter->value.load(std::memory_order_acquire) : storage->version.load(std::memory_order_acquire);
+  }
   // After every write through this tensor; also counts the write for plugins (tn_storage.writes).
   void bump_version() const {
     (counter ? counter->value : storage->version).fetch_add(1, std::memory_order_acq_rel);

@@ -12,7 +12,10 @@ namespace tenon::sdk {
 
 using DType = tn_dtype;
 
-template <class T> struct Type { using type = T; };
+template <class T>
+struct Type {
+  using type = T;
+};
 #define tn_type(tag) typename std::decay_t<decltype(tag)>::type
 
 constexpr uint32_t dtype_key(DType d) { return static_cast<uint32_t>(d.code) << 8 | d.bits; }
@@ -26,16 +29,26 @@ inline constexpr DType kBool = make_dtype(TN_BOOL, 8), kUInt8 = make_dtype(TN_UI
                        kBFloat16 = make_dtype(TN_BFLOAT, 16), kFloat32 = make_dtype(TN_FLOAT, 32),
                        kFloat64 = make_dtype(TN_FLOAT, 64);
 
-template <class T> inline constexpr DType dtype_of = kBool;
-template <> inline constexpr DType dtype_of<uint8_t> = kUInt8;
-template <> inline constexpr DType dtype_of<int8_t> = kInt8;
-template <> inline constexpr DType dtype_of<int16_t> = kInt16;
-template <> inline constexpr DType dtype_of<int32_t> = kInt32;
-template <> inline constexpr DType dtype_of<int64_t> = kInt64;
-template <> inline constexpr DType dtype_of<Half> = kFloat16;
-template <> inline constexpr DType dtype_of<BFloat16> = kBFloat16;
-template <> inline constexpr DType dtype_of<float> = kFloat32;
-template <> inline constexpr DType dtype_of<double> = kFloat64;
+template <class T>
+inline constexpr DType dtype_of = kBool;
+template <>
+inline constexpr DType dtype_of<uint8_t> = kUInt8;
+template <>
+inline constexpr DType dtype_of<int8_t> = kInt8;
+template <>
+inline constexpr DType dtype_of<int16_t> = kInt16;
+template <>
+inline constexpr DType dtype_of<int32_t> = kInt32;
+template <>
+inline constexpr DType dtype_of<int64_t> = kInt64;
+template <>
+inline constexpr DType dtype_of<Half> = kFloat16;
+template <>
+inline constexpr DType dtype_of<BFloat16> = kBFloat16;
+template <>
+inline constexpr DType dtype_of<float> = kFloat32;
+template <>
+inline constexpr DType dtype_of<double> = kFloat64;
 
 constexpr bool operator==(DType a, DType b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
 constexpr bool operator!=(DType a, DType b) { return !(a == b); }
@@ -48,13 +61,17 @@ constexpr int64_t item_size(DType d) { return d.bits / 8; }
   throw Error(TN_ERROR_UNSUPPORTED, "no kernel for the dtype with code ", int{d.code}, " and ", int{d.bits}, " bits");
 }
 
-#define TN_DETAIL_CASE(T) \
-  case dtype_key(dtype_of<T>): return f(Type<T>{});
+#define TN_DETAIL_CASE(T)      \
+  case dtype_key(dtype_of<T>): \
+    return f(Type<T>{});
 
 template <class F>
 decltype(auto) dispatch_floating(DType d, F&& f) {
   switch (dtype_key(d)) {
-    TN_DETAIL_CASE(float) TN_DETAIL_CASE(double) TN_DETAIL_CASE(Half) TN_DETAIL_CASE(BFloat16)
+    TN_DETAIL_CASE(float)
+    TN_DETAIL_CASE(double)
+    TN_DETAIL_CASE(Half)
+    TN_DETAIL_CASE(BFloat16)
   }
   refuse_dtype(d);
 }
@@ -62,7 +79,10 @@ decltype(auto) dispatch_floating(DType d, F&& f) {
 template <class F>
 decltype(auto) dispatch_integral(DType d, F&& f) {
   switch (dtype_key(d)) {
-    TN_DETAIL_CASE(int64_t) TN_DETAIL_CASE(int32_t) TN_DETAIL_CASE(int16_t) TN_DETAIL_CASE(int8_t)
+    TN_DETAIL_CASE(int64_t)
+    TN_DETAIL_CASE(int32_t)
+    TN_DETAIL_CASE(int16_t)
+    TN_DETAIL_CASE(int8_t)
     TN_DETAIL_CASE(uint8_t)
   }
   refuse_dtype(d);
@@ -72,8 +92,14 @@ decltype(auto) dispatch_integral(DType d, F&& f) {
 template <class F>
 decltype(auto) dispatch_number(DType d, F&& f) {
   switch (dtype_key(d)) {
-    TN_DETAIL_CASE(float) TN_DETAIL_CASE(double) TN_DETAIL_CASE(Half) TN_DETAIL_CASE(BFloat16)
-    TN_DETAIL_CASE(int64_t) TN_DETAIL_CASE(int32_t) TN_DETAIL_CASE(int16_t) TN_DETAIL_CASE(int8_t)
+    TN_DETAIL_CASE(float)
+    TN_DETAIL_CASE(double)
+    TN_DETAIL_CASE(Half)
+    TN_DETAIL_CASE(BFloat16)
+    TN_DETAIL_CASE(int64_t)
+    TN_DETAIL_CASE(int32_t)
+    TN_DETAIL_CASE(int16_t)
+    TN_DETAIL_CASE(int8_t)
     TN_DETAIL_CASE(uint8_t)
   }
   refuse_dtype(d);
@@ -89,10 +115,14 @@ decltype(auto) dispatch_all(DType d, F&& f) {
 template <class F>
 decltype(auto) dispatch_size(DType d, F&& f) {
   switch (d.bits) {
-    case 8: return f(Type<uint8_t>{});
-    case 16: return f(Type<uint16_t>{});
-    case 32: return f(Type<uint32_t>{});
-    case 64: return f(Type<uint64_t>{});
+    case 8:
+      return f(Type<uint8_t>{});
+    case 16:
+      return f(Type<uint16_t>{});
+    case 32:
+      return f(Type<uint32_t>{});
+    case 64:
+      return f(Type<uint64_t>{});
   }
   refuse_dtype(d);
 }
@@ -100,7 +130,10 @@ decltype(auto) dispatch_size(DType d, F&& f) {
 // Dtypes of indices.
 template <class F>
 decltype(auto) dispatch_index(DType d, F&& f) {
-  switch (dtype_key(d)) { TN_DETAIL_CASE(int64_t) TN_DETAIL_CASE(int32_t) }
+  switch (dtype_key(d)) {
+    TN_DETAIL_CASE(int64_t)
+    TN_DETAIL_CASE(int32_t)
+  }
   refuse_dtype(d);
 }
 #undef TN_DETAIL_CASE

@@ -67,21 +67,50 @@ struct BFloat16 {
 };
 
 // The type in which elements of T are computed: float for the 16-bit floats.
-template <class T> struct Compute { using type = T; };
-template <> struct Compute<Half> { using type = float; };
-template <> struct Compute<BFloat16> { using type = float; };
-template <class T> using compute_t = typename Compute<T>::type;
+template <class T>
+struct Compute {
+  using type = T;
+};
+template <>
+struct Compute<Half> {
+  using type = float;
+};
+template <>
+struct Compute<BFloat16> {
+  using type = float;
+};
+template <class T>
+using compute_t = typename Compute<T>::type;
 
 // The type in which sums of T are kept.
-template <class T> struct Accumulate { using type = int64_t; };
-template <> struct Accumulate<Half> { using type = float; };
-template <> struct Accumulate<BFloat16> { using type = float; };
-template <> struct Accumulate<float> { using type = float; };
-template <> struct Accumulate<double> { using type = double; };
-template <class T> using accumulate_t = typename Accumulate<T>::type;
+template <class T>
+struct Accumulate {
+  using type = int64_t;
+};
+template <>
+struct Accumulate<Half> {
+  using type = float;
+};
+template <>
+struct Accumulate<BFloat16> {
+  using type = float;
+};
+template <>
+struct Accumulate<float> {
+  using type = float;
+};
+template <>
+struct Accumulate<double> {
+  using type = double;
+};
+template <class T>
+using accumulate_t = typename Accumulate<T>::type;
 
-template <class T> inline constexpr bool is_half_v = false;
-template <> inline constexpr bool is_half_v<Half> = true;
-template <> inline constexpr bool is_half_v<BFloat16> = true;
+template <class T>
+inline constexpr bool is_half_v = false;
+template <>
+inline constexpr bool is_half_v<Half> = true;
+template <>
+inline constexpr bool is_half_v<BFloat16> = true;
 
 }  // namespace tenon::sdk

@@ -28,7 +28,9 @@ class Call {
   tn_stream* stream() const { return c_->stream; }
   // As many bytes as the kernel's workspace function asked for, 64-byte aligned.
   template <class T = void>
-  T* workspace() const { return static_cast<T*>(c_->workspace); }
+  T* workspace() const {
+    return static_cast<T*>(c_->workspace);
+  }
   uint64_t workspace_bytes() const { return c_->workspace_bytes; }
   bool deterministic() const { return c_->flags & TN_CALL_DETERMINISTIC; }
   bool dry_run() const { return c_->flags & TN_CALL_DRY_RUN; }
@@ -106,10 +108,22 @@ struct Traits {
   tn_status (*workspace_)(tn_call*, uint64_t*) = nullptr;
   tn_status (*supports_)(const tn_call*) = nullptr;
 
-  constexpr Traits dtypes(std::string_view v) const { Traits t = *this; t.dtypes_ = v; return t; }
-  constexpr Traits layouts(std::string_view v) const { Traits t = *this; t.layouts_ = v; return t; }
+  constexpr Traits dtypes(std::string_view v) const {
+    Traits t = *this;
+    t.dtypes_ = v;
+    return t;
+  }
+  constexpr Traits layouts(std::string_view v) const {
+    Traits t = *this;
+    t.layouts_ = v;
+    return t;
+  }
   // "0=0,0=1": output 0 may be the memory of argument 0 or 1.
-  constexpr Traits inplace(std::string_view v) const { Traits t = *this; t.inplace_ = v; return t; }
+  constexpr Traits inplace(std::string_view v) const {
+    Traits t = *this;
+    t.inplace_ = v;
+    return t;
+  }
   constexpr Traits any_strides() const { return with(TN_KERNEL_ANY_STRIDES); }
   constexpr Traits mixed_dtypes() const { return with(TN_KERNEL_MIXED_DTYPES); }
   constexpr Traits broadcasts() const { return with(TN_KERNEL_BROADCASTS); }
@@ -117,17 +131,33 @@ struct Traits {
   constexpr Traits nondeterministic() const { return with(TN_KERNEL_NONDETERMINISTIC); }
   constexpr Traits capture_safe() const { return with(TN_KERNEL_CAPTURE_SAFE); }
   constexpr Traits host_blocking() const { return with(TN_KERNEL_HOST_BLOCKING); }
-  constexpr Traits priority(int32_t v) const { Traits t = *this; t.priority_ = v; return t; }
-  constexpr Traits workspace(tn_status (*f)(tn_call*, uint64_t*)) const { Traits t = *this; t.workspace_ = f; return t; }
-  constexpr Traits supports(tn_status (*f)(const tn_call*)) const { Traits t = *this; t.supports_ = f; return t; }
-  constexpr Traits with(uint32_t flag) const { Traits t = *this; t.flags_ |= flag; return t; }
+  constexpr Traits priority(int32_t v) const {
+    Traits t = *this;
+    t.priority_ = v;
+    return t;
+  }
+  constexpr Traits workspace(tn_status (*f)(tn_call*, uint64_t*)) const {
+    Traits t = *this;
+    t.workspace_ = f;
+    return t;
+  }
+  constexpr Traits supports(tn_status (*f)(const tn_call*)) const {
+    Traits t = *this;
+    t.supports_ = f;
+    return t;
+  }
+  constexpr Traits with(uint32_t flag) const {
+    Traits t = *this;
+    t.flags_ |= flag;
+    return t;
+  }
 };
 
 namespace detail {
 template <class Op>
 constexpr tn_kernel make_kernel(const Traits& t, tn_kernel_fn run) {
-  tn_kernel k{sizeof(tn_kernel), t.flags_, t.priority_, text(Op::name), {}, text(t.dtypes_), text(t.layouts_),
-              text(t.inplace_), run, t.workspace_, t.supports_, nullptr};
+  tn_kernel k{sizeof(tn_kernel), t.flags_,         t.priority_, text(Op::name), {},          text(t.dtypes_),
+              text(t.layouts_),  text(t.inplace_), run,         t.workspace_,   t.supports_, nullptr};
   for (int i = 0; i < 32; ++i) k.digest[i] = Op::digest[i];
   return k;
 }
@@ -149,17 +179,17 @@ constexpr tn_kernel make_kernel(const Traits& t, tn_kernel_fn run) {
 
 // One kernel: the op's identifier, the function, what it says about itself. At namespace scope, in a source file.
 #define TN_KERNEL(op, fn, ...) TN_DETAIL_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
-#define TN_DETAIL_KERNEL(op, fn, id, ...)                                                                     \
-  namespace {                                                                                                 \
-  struct TN_DETAIL_JOIN(id, _op) {                                                                            \
-    static constexpr std::string_view name = TN_OP_##op##_NAME;                                               \
-    static constexpr uint8_t digest[32] = TN_OP_##op##_DIGEST;                                                \
-    static constexpr std::size_t outputs = ::tenon::sdk::detail::count_outputs(TN_OP_##op##_SIGNATURE);       \
-  };                                                                                                          \
-  static_assert(::tenon::sdk::detail::matches(static_cast<decltype(&fn)>(nullptr), TN_OP_##op##_SIGNATURE),   \
-                "the function's parameters are not those of the op's schema: " TN_OP_##op##_SIGNATURE);       \
-  constexpr tn_kernel id = ::tenon::sdk::detail::make_kernel<TN_DETAIL_JOIN(id, _op)>(                        \
-      ::tenon::sdk::Traits{}.__VA_ARGS__, &::tenon::sdk::detail::trampoline<&fn, TN_DETAIL_JOIN(id, _op)>);   \
+#define TN_DETAIL_KERNEL(op, fn, id, ...)                                                                         \
+  namespace {                                                                                                     \
+  struct TN_DETAIL_JOIN(id, _op) {                                                                                \
+    static constexpr std::string_view name = TN_OP_##op##_NAME;                                                   \
+    static constexpr uint8_t digest[32] = TN_OP_##op##_DIGEST;                                                    \
+    static constexpr std::size_t outputs = ::tenon::sdk::detail::count_outputs(TN_OP_##op##_SIGNATURE);           \
+  };                                                                                                              \
+  static_assert(::tenon::sdk::detail::matches(static_cast<decltype(&fn)>(nullptr), TN_OP_##op##_SIGNATURE),       \
+                "the function's parameters are not those of the op's schema: " TN_OP_##op##_SIGNATURE);           \
+  constexpr tn_kernel id = ::tenon::sdk::detail::make_kernel<TN_DETAIL_JOIN(id, _op)>(                            \
+      ::tenon::sdk::Traits{}.__VA_ARGS__, &::tenon::sdk::detail::trampoline<&fn, TN_DETAIL_JOIN(id, _op)>);       \
   __attribute__((section("tn_kernels"), TN_DETAIL_KEEP)) const tn_kernel* const TN_DETAIL_JOIN(id, _entry) = &id; \
-  }                                                                                                           \
+  }                                                                                                               \
   static_assert(true, "")

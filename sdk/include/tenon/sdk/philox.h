@@ -11,7 +11,9 @@
 
 namespace tenon::sdk {
 
-struct PhiloxBlock { uint32_t w[4]; };
+struct PhiloxBlock {
+  uint32_t w[4];
+};
 
 // The counter is {block, 0}: 64 bits of block number, the upper 64 bits zero. The key is the seed.
 TN_HD inline PhiloxBlock philox_block(uint64_t seed, uint64_t block) {
@@ -38,7 +40,10 @@ TN_HD inline uint32_t philox_word(uint64_t seed, uint64_t offset, uint64_t w) {
 class PhiloxReader {
  public:
   TN_HD PhiloxReader(uint64_t seed, uint64_t offset, uint64_t word)
-      : seed_(seed), block_(offset + word / 4), lane_(static_cast<uint32_t>(word % 4)), now_(philox_block(seed, block_)) {}
+      : seed_(seed),
+        block_(offset + word / 4),
+        lane_(static_cast<uint32_t>(word % 4)),
+        now_(philox_block(seed, block_)) {}
   TN_HD uint32_t next() {
     if (lane_ == 4) {
       now_ = philox_block(seed_, ++block_);

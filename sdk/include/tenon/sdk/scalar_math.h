@@ -14,71 +14,122 @@
 
 namespace tenon::sdk::math {
 
-#define TN_MATH_1(name) \
+#define TN_MATH_1(name)                                     \
   TN_HD inline float name(float a) { return std::name(a); } \
   TN_HD inline double name(double a) { return std::name(a); }
-#define TN_MATH_2(name) \
+#define TN_MATH_2(name)                                                 \
   TN_HD inline float name(float a, float b) { return std::name(a, b); } \
   TN_HD inline double name(double a, double b) { return std::name(a, b); }
-TN_MATH_1(exp) TN_MATH_1(exp2) TN_MATH_1(expm1) TN_MATH_1(log) TN_MATH_1(log2) TN_MATH_1(log10) TN_MATH_1(log1p)
-TN_MATH_1(sqrt) TN_MATH_1(sin) TN_MATH_1(cos) TN_MATH_1(tan) TN_MATH_1(asin) TN_MATH_1(acos) TN_MATH_1(atan)
-TN_MATH_1(sinh) TN_MATH_1(cosh) TN_MATH_1(tanh) TN_MATH_1(asinh) TN_MATH_1(acosh) TN_MATH_1(atanh) TN_MATH_1(erf)
-TN_MATH_1(erfc) TN_MATH_1(lgamma)
-TN_MATH_2(atan2) TN_MATH_2(hypot) TN_MATH_2(nextafter)
+TN_MATH_1(exp)
+TN_MATH_1(exp2)
+TN_MATH_1(expm1)
+TN_MATH_1(log)
+TN_MATH_1(log2)
+TN_MATH_1(log10)
+TN_MATH_1(log1p)
+TN_MATH_1(sqrt)
+TN_MATH_1(sin)
+TN_MATH_1(cos)
+TN_MATH_1(tan)
+TN_MATH_1(asin)
+TN_MATH_1(acos)
+TN_MATH_1(atan)
+TN_MATH_1(sinh)
+TN_MATH_1(cosh)
+TN_MATH_1(tanh)
+TN_MATH_1(asinh)
+TN_MATH_1(acosh)
+TN_MATH_1(atanh)
+TN_MATH_1(erf)
+TN_MATH_1(erfc)
+TN_MATH_1(lgamma)
+TN_MATH_2(atan2)
+TN_MATH_2(hypot)
+TN_MATH_2(nextafter)
 #undef TN_MATH_1
 #undef TN_MATH_2
 
 // Integers are whole already.
-#define TN_MATH_WHOLE(name, std_name)                                    \
-  template <class T>                                                     \
-  TN_HD T name(T a) {                                                    \
-    if constexpr (std::is_floating_point_v<T>) return std::std_name(a);  \
-    else return a;                                                       \
+#define TN_MATH_WHOLE(name, std_name)          \
+  template <class T>                           \
+  TN_HD T name(T a) {                          \
+    if constexpr (std::is_floating_point_v<T>) \
+      return std::std_name(a);                 \
+    else                                       \
+      return a;                                \
   }
-TN_MATH_WHOLE(floor, floor) TN_MATH_WHOLE(ceil, ceil) TN_MATH_WHOLE(trunc, trunc) TN_MATH_WHOLE(round, nearbyint)
+TN_MATH_WHOLE(floor, floor)
+TN_MATH_WHOLE(ceil, ceil)
+TN_MATH_WHOLE(trunc, trunc)
+TN_MATH_WHOLE(round, nearbyint)
 #undef TN_MATH_WHOLE
 
 template <class T>
-TN_HD T select(bool c, T a, T b) { return c ? a : b; }
+TN_HD T select(bool c, T a, T b) {
+  return c ? a : b;
+}
 
 template <class T>
-TN_HD bool isnan(T a) { return a != a; }
+TN_HD bool isnan(T a) {
+  return a != a;
+}
 template <class T>
 TN_HD bool isinf(T a) {
-  if constexpr (std::is_floating_point_v<T>) return a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity();
-  else return false;
+  if constexpr (std::is_floating_point_v<T>)
+    return a == std::numeric_limits<T>::infinity() || a == -std::numeric_limits<T>::infinity();
+  else
+    return false;
 }
 template <class T>
 TN_HD bool isfinite(T a) {
-  if constexpr (std::is_floating_point_v<T>) return a - a == T(0);
-  else return true;
+  if constexpr (std::is_floating_point_v<T>)
+    return a - a == T(0);
+  else
+    return true;
 }
 template <class T>
 TN_HD bool signbit(T a) {
-  if constexpr (std::is_floating_point_v<T>) return std::signbit(a);
-  else return a < T(0);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::signbit(a);
+  else
+    return a < T(0);
 }
 template <class T>
 TN_HD T abs(T a) {
-  if constexpr (std::is_floating_point_v<T>) return std::fabs(a);
-  else if constexpr (std::is_unsigned_v<T>) return a;
-  else return a < T(0) ? static_cast<T>(T(0) - a) : a;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fabs(a);
+  else if constexpr (std::is_unsigned_v<T>)
+    return a;
+  else
+    return a < T(0) ? static_cast<T>(T(0) - a) : a;
 }
 template <class T>
-TN_HD T sign(T a) { return static_cast<T>((a > T(0)) - (a < T(0))); }
+TN_HD T sign(T a) {
+  return static_cast<T>((a > T(0)) - (a < T(0)));
+}
 template <class T>
-TN_HD T copysign(T a, T b) { return std::copysign(a, b); }
+TN_HD T copysign(T a, T b) {
+  return std::copysign(a, b);
+}
 
 // NaN wins.
 template <class T>
-TN_HD T maximum(T a, T b) { return a > b || a != a ? a : b; }
+TN_HD T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
 template <class T>
-TN_HD T minimum(T a, T b) { return a < b || a != a ? a : b; }
+TN_HD T minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
 // NaN loses.
 template <class T>
-TN_HD T fmax(T a, T b) { return a > b || b != b ? a : b; }
+TN_HD T fmax(T a, T b) {
+  return a > b || b != b ? a : b;
+}
 template <class T>
-TN_HD T fmin(T a, T b) { return a < b || b != b ? a : b; }
+TN_HD T fmin(T a, T b) {
+  return a < b || b != b ? a : b;
+}
 // The upper bound wins where they cross.
 template <class T>
 TN_HD T clamp(T a, T lo, T hi) {
@@ -89,9 +140,12 @@ TN_HD T clamp(T a, T lo, T hi) {
 // Division. A zero divisor of integers was refused before; INT_MIN / -1 wraps.
 template <class T>
 TN_HD T div_trunc(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::trunc(a / b);
-  else if constexpr (std::is_signed_v<T>) return b == T(-1) ? static_cast<T>(T(0) - static_cast<std::make_unsigned_t<T>>(a)) : static_cast<T>(a / b);
-  else return static_cast<T>(a / b);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::trunc(a / b);
+  else if constexpr (std::is_signed_v<T>)
+    return b == T(-1) ? static_cast<T>(T(0) - static_cast<std::make_unsigned_t<T>>(a)) : static_cast<T>(a / b);
+  else
+    return static_cast<T>(a / b);
 }
 // The sign of the divisor.
 template <class T>
@@ -110,9 +164,12 @@ TN_HD T remainder(T a, T b) {
 // The sign of the dividend.
 template <class T>
 TN_HD T fmod(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
-  else if constexpr (std::is_signed_v<T>) return b == T(-1) ? T(0) : static_cast<T>(a % b);
-  else return static_cast<T>(a % b);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmod(a, b);
+  else if constexpr (std::is_signed_v<T>)
+    return b == T(-1) ? T(0) : static_cast<T>(a % b);
+  else
+    return static_cast<T>(a % b);
 }
 // As Python's //: found from the exact remainder, so that a quotient just below a whole number stays below it.
 template <class T>
@@ -155,15 +212,23 @@ TN_HD T pow(T a, T b) {
 
 template <class T>
 TN_HD T bit_not(T a) {
-  if constexpr (std::is_same_v<T, bool>) return !a;
-  else return static_cast<T>(~a);
+  if constexpr (std::is_same_v<T, bool>)
+    return !a;
+  else
+    return static_cast<T>(~a);
 }
 template <class T>
-TN_HD T bit_or(T a, T b) { return static_cast<T>(a | b); }
+TN_HD T bit_or(T a, T b) {
+  return static_cast<T>(a | b);
+}
 template <class T>
-TN_HD T shift_left(T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) << static_cast<int>(b)); }
+TN_HD T shift_left(T a, T b) {
+  return static_cast<T>(static_cast<uint64_t>(a) << static_cast<int>(b));
+}
 template <class T>
-TN_HD T shift_right(T a, T b) { return static_cast<T>(a >> static_cast<int>(b)); }
+TN_HD T shift_right(T a, T b) {
+  return static_cast<T>(a >> static_cast<int>(b));
+}
 template <class T>
 TN_HD T gcd(T a, T b) {
   a = abs(a);
@@ -189,10 +254,14 @@ TN_HD T sigmoid(T a) {
 }
 // log(1 + e^-|a|): the smooth part of softplus and log_sigmoid.
 template <class T>
-TN_HD T log1p_exp_minus_abs(T a) { return log1p(exp(-abs(a))); }
+TN_HD T log1p_exp_minus_abs(T a) {
+  return log1p(exp(-abs(a)));
+}
 // The standard normal distribution function.
 template <class T>
-TN_HD T normal_cdf(T a) { return T(0.5) * erfc(a * T(-0.70710678118654752440)); }
+TN_HD T normal_cdf(T a) {
+  return T(0.5) * erfc(a * T(-0.70710678118654752440));
+}
 
 template <class T>
 TN_HD T logaddexp(T a, T b) {
@@ -201,17 +270,21 @@ TN_HD T logaddexp(T a, T b) {
   return m + log1p(exp(-abs(a - b)));
 }
 template <class T>
-TN_HD T xlogy(T a, T b) { return b != b ? b : a == T(0) ? T(0) : a * log(b); }
+TN_HD T xlogy(T a, T b) {
+  return b != b ? b : a == T(0) ? T(0) : a * log(b);
+}
 
 // Winitzki's closed form (2008) and Halley steps on erf, in double.
 template <class T>
 TN_HD T erfinv(T a) {
-  if (a <= T(-1) || a >= T(1)) return abs(a) == T(1) ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+  if (a <= T(-1) || a >= T(1))
+    return abs(a) == T(1) ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
   const double x = static_cast<double>(a), w = -std::log((1 - x) * (1 + x));
   const double k = 2 / (3.14159265358979323846 * 0.147) + 0.5 * -w;
   double y = w < 1e-3 ? x * 0.886226925452758 : std::copysign(std::sqrt(std::sqrt(k * k + w / 0.147) - k), x);
   for (int i = 0; i < 4; ++i) {
-    const double e = std::fabs(y) < 1 ? std::erf(y) - x : ((1 - std::fabs(x)) - std::erfc(std::fabs(y))) * (x < 0 ? -1 : 1);
+    const double e =
+        std::fabs(y) < 1 ? std::erf(y) - x : ((1 - std::fabs(x)) - std::erfc(std::fabs(y))) * (x < 0 ? -1 : 1);
     const double u = e / (1.1283791670955125739 * std::exp(-y * y));
     y -= u / (1 + y * u);
   }
@@ -233,7 +306,8 @@ TN_HD T digamma(T a) {
     x += 1;
   }
   const double z = 1 / (x * x);
-  const double tail = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * 691.0 / 32760)))));
+  const double tail =
+      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * 691.0 / 32760)))));
   return static_cast<T>(r + std::log(x) - 0.5 / x - tail);
 }
 
@@ -262,19 +336,66 @@ TN_HD T i0(T a) {
 }  // namespace tenon::sdk::math
 
 // Makes the names visible to an expression, ahead of the C library's functions of the same names.
-#define TN_MATH_USING                                                                                              \
-  using sdk::math::abs; using sdk::math::acos; using sdk::math::acosh; using sdk::math::asin;                      \
-  using sdk::math::asinh; using sdk::math::atan; using sdk::math::atan2; using sdk::math::atanh;                   \
-  using sdk::math::bit_not; using sdk::math::bit_or; using sdk::math::ceil; using sdk::math::clamp; using sdk::math::copysign;              \
-  using sdk::math::cos; using sdk::math::cosh; using sdk::math::div_floor; using sdk::math::div_trunc;             \
-  using sdk::math::erf; using sdk::math::erfc; using sdk::math::exp; using sdk::math::exp2;                        \
-  using sdk::math::expm1; using sdk::math::floor; using sdk::math::fmax; using sdk::math::fmin;                    \
-  using sdk::math::fmod; using sdk::math::gcd; using sdk::math::hypot; using sdk::math::isfinite;                  \
-  using sdk::math::isinf; using sdk::math::isnan; using sdk::math::lcm; using sdk::math::lgamma;                   \
-  using sdk::math::log; using sdk::math::log10; using sdk::math::log1p; using sdk::math::log2;                     \
-  using sdk::math::log1p_exp_minus_abs; using sdk::math::normal_cdf; using sdk::math::sigmoid;                     \
-  using sdk::math::maximum; using sdk::math::minimum; using sdk::math::nextafter; using sdk::math::pow;            \
-  using sdk::math::remainder; using sdk::math::round; using sdk::math::select; using sdk::math::shift_left;        \
-  using sdk::math::shift_right; using sdk::math::sign; using sdk::math::signbit; using sdk::math::sin;             \
-  using sdk::math::sinh; using sdk::math::digamma; using sdk::math::erfinv; using sdk::math::i0;                     \
-  using sdk::math::logaddexp; using sdk::math::xlogy; using sdk::math::sqrt; using sdk::math::tan; using sdk::math::tanh; using sdk::math::trunc;
+#define TN_MATH_USING                   \
+  using sdk::math::abs;                 \
+  using sdk::math::acos;                \
+  using sdk::math::acosh;               \
+  using sdk::math::asin;                \
+  using sdk::math::asinh;               \
+  using sdk::math::atan;                \
+  using sdk::math::atan2;               \
+  using sdk::math::atanh;               \
+  using sdk::math::bit_not;             \
+  using sdk::math::bit_or;              \
+  using sdk::math::ceil;                \
+  using sdk::math::clamp;               \
+  using sdk::math::copysign;            \
+  using sdk::math::cos;                 \
+  using sdk::math::cosh;                \
+  using sdk::math::div_floor;           \
+  using sdk::math::div_trunc;           \
+  using sdk::math::erf;                 \
+  using sdk::math::erfc;                \
+  using sdk::math::exp;                 \
+  using sdk::math::exp2;                \
+  using sdk::math::expm1;               \
+  using sdk::math::floor;               \
+  using sdk::math::fmax;                \
+  using sdk::math::fmin;                \
+  using sdk::math::fmod;                \
+  using sdk::math::gcd;                 \
+  using sdk::math::hypot;               \
+  using sdk::math::isfinite;            \
+  using sdk::math::isinf;               \
+  using sdk::math::isnan;               \
+  using sdk::math::lcm;                 \
+  using sdk::math::lgamma;              \
+  using sdk::math::log;                 \
+  using sdk::math::log10;               \
+  using sdk::math::log1p;               \
+  using sdk::math::log2;                \
+  using sdk::math::log1p_exp_minus_abs; \
+  using sdk::math::normal_cdf;          \
+  using sdk::math::sigmoid;             \
+  using sdk::math::maximum;             \
+  using sdk::math::minimum;             \
+  using sdk::math::nextafter;           \
+  using sdk::math::pow;                 \
+  using sdk::math::remainder;           \
+  using sdk::math::round;               \
+  using sdk::math::select;              \
+  using sdk::math::shift_left;          \
+  using sdk::math::shift_right;         \
+  using sdk::math::sign;                \
+  using sdk::math::signbit;             \
+  using sdk::math::sin;                 \
+  using sdk::math::sinh;                \
+  using sdk::math::digamma;             \
+  using sdk::math::erfinv;              \
+  using sdk::math::i0;                  \
+  using sdk::math::logaddexp;           \
+  using sdk::math::xlogy;               \
+  using sdk::math::sqrt;                \
+  using sdk::math::tan;                 \
+  using sdk::math::tanh;                \
+  using sdk::math::trunc;

@@ -15,93 +15,109 @@
 namespace tenon::sdk::detail {
 
 // code: what the signature must say. accepts: whether the value's tag is one that get() understands.
-template <class A> struct Unpack;
+template <class A>
+struct Unpack;
 
-template <> struct Unpack<OptTensor> {
+template <>
+struct Unpack<OptTensor> {
   static constexpr std::string_view code = "T?";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_NONE; }
   static OptTensor get(const tn_value& v) { return OptTensor(v.tag == TN_TAG_TENSOR ? v.u.tensor : nullptr); }
 };
-template <> struct Unpack<Tensor> {
+template <>
+struct Unpack<Tensor> {
   static constexpr std::string_view code = "T";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_TENSOR || v.tag == TN_TAG_NONE; }
   static Tensor get(const tn_value& v) { return Tensor(v.tag == TN_TAG_TENSOR ? v.u.tensor : nullptr); }
 };
-template <> struct Unpack<TensorList> {
+template <>
+struct Unpack<TensorList> {
   static constexpr std::string_view code = "T[]";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_TENSOR_LIST || v.tag == TN_TAG_NONE; }
   static TensorList get(const tn_value& v) {
     return v.tag == TN_TAG_NONE ? TensorList() : TensorList(v.u.tensors, v.len);
   }
 };
-template <> struct Unpack<Scalar> {
+template <>
+struct Unpack<Scalar> {
   static constexpr std::string_view code = "S";
-  static bool accepts(const tn_value& v) {
-    return v.tag == TN_TAG_I64 || v.tag == TN_TAG_F64 || v.tag == TN_TAG_BOOL;
-  }
+  static bool accepts(const tn_value& v) { return v.tag == TN_TAG_I64 || v.tag == TN_TAG_F64 || v.tag == TN_TAG_BOOL; }
   static Scalar get(const tn_value& v) { return Scalar(v); }
 };
-template <> struct Unpack<int64_t> {
+template <>
+struct Unpack<int64_t> {
   static constexpr std::string_view code = "I";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_I64 || v.tag == TN_TAG_LAYOUT; }
   static int64_t get(const tn_value& v) { return v.u.i64; }
 };
-template <> struct Unpack<double> {
+template <>
+struct Unpack<double> {
   static constexpr std::string_view code = "F";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_F64 || v.tag == TN_TAG_I64; }
   static double get(const tn_value& v) { return v.tag == TN_TAG_F64 ? v.u.f64 : static_cast<double>(v.u.i64); }
 };
-template <> struct Unpack<bool> {
+template <>
+struct Unpack<bool> {
   static constexpr std::string_view code = "B";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_BOOL; }
   static bool get(const tn_value& v) { return v.u.i64 != 0; }
 };
-template <> struct Unpack<DType> {
+template <>
+struct Unpack<DType> {
   static constexpr std::string_view code = "D";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_DTYPE; }
   static DType get(const tn_value& v) { return v.u.dtype; }
 };
-template <> struct Unpack<Layout> {
+template <>
+struct Unpack<Layout> {
   static constexpr std::string_view code = "L";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_LAYOUT; }
   static Layout get(const tn_value& v) { return Layout{v.u.i64}; }
 };
-template <> struct Unpack<Device> {
+template <>
+struct Unpack<Device> {
   static constexpr std::string_view code = "V";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_DEVICE; }
   static Device get(const tn_value& v) { return v.u.device; }
 };
-template <> struct Unpack<Str> {
+template <>
+struct Unpack<Str> {
   static constexpr std::string_view code = "Z";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_STR; }
   static Str get(const tn_value& v) { return Str(v.u.str, v.len); }
 };
-template <> struct Unpack<Generator> {
+template <>
+struct Unpack<Generator> {
   static constexpr std::string_view code = "G";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_GENERATOR || v.tag == TN_TAG_NONE; }
   static Generator get(const tn_value& v) { return Generator(v.tag == TN_TAG_GENERATOR ? v.u.generator : nullptr); }
 };
-template <> struct Unpack<Ints> {
+template <>
+struct Unpack<Ints> {
   static constexpr std::string_view code = "I[]";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_I64_LIST; }
   static Ints get(const tn_value& v) { return Ints(v.u.i64s, v.len); }
 };
-template <> struct Unpack<Floats> {
+template <>
+struct Unpack<Floats> {
   static constexpr std::string_view code = "F[]";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_F64_LIST; }
   static Floats get(const tn_value& v) { return Floats(v.u.f64s, v.len); }
 };
-template <> struct Unpack<Bools> {
+template <>
+struct Unpack<Bools> {
   static constexpr std::string_view code = "B[]";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_BOOL_LIST; }
   static Bools get(const tn_value& v) { return Bools(v.u.bools, v.len); }
 };
-template <> struct Unpack<ScalarList> {
+template <>
+struct Unpack<ScalarList> {
   static constexpr std::string_view code = "S[]";
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_SCALAR_LIST; }
   static ScalarList get(const tn_value& v) { return ScalarList(v.u.values, v.len); }
 };
-template <class A> struct Unpack<std::optional<A>> {
+template <class A>
+struct Unpack<std::optional<A>> {
   static constexpr std::string_view code = Unpack<A>::code;  // then "?"
   static bool accepts(const tn_value& v) { return v.tag == TN_TAG_NONE || Unpack<A>::accepts(v); }
   static std::optional<A> get(const tn_value& v) {
@@ -109,11 +125,15 @@ template <class A> struct Unpack<std::optional<A>> {
     return Unpack<A>::get(v);
   }
 };
-template <class A> struct Unpack<const A&> : Unpack<A> {};
+template <class A>
+struct Unpack<const A&> : Unpack<A> {};
 
-template <class A> inline constexpr bool is_optional = false;
-template <class A> inline constexpr bool is_optional<std::optional<A>> = true;
-template <class A> inline constexpr bool is_optional<const A&> = is_optional<A>;
+template <class A>
+inline constexpr bool is_optional = false;
+template <class A>
+inline constexpr bool is_optional<std::optional<A>> = true;
+template <class A>
+inline constexpr bool is_optional<const A&> = is_optional<A>;
 
 // Whether a parameter may stand for one entry of a signature. An absent tensor may be taken by Tensor too, and dtype,
 // layout, device, memory format and generator may be written optional or not.

@@ -33,7 +33,9 @@ using Floats = Span<double>;
 using Bools = Span<uint8_t>;
 using Str = std::string_view;
 using Device = tn_device;
-struct Layout { int64_t id; };
+struct Layout {
+  int64_t id;
+};
 
 // "[2, 3]"
 inline void append_text(std::string& s, const Ints& v) {
@@ -55,7 +57,9 @@ class Tensor {
   const tn_tensor* abi() const { return t_; }
 
   template <class T = void>
-  T* data() const { return reinterpret_cast<T*>(static_cast<char*>(t_->data) + t_->byte_offset); }
+  T* data() const {
+    return reinterpret_cast<T*>(static_cast<char*>(t_->data) + t_->byte_offset);
+  }
   int ndim() const { return t_->ndim; }
   Ints sizes() const { return {t_->sizes, t_->ndim}; }
   Ints strides() const { return {t_->strides, t_->ndim}; }
@@ -110,10 +114,14 @@ class Scalar {
   // As a C++ cast converts; a float beyond an integer's range wraps through int64.
   template <class T>
   T to() const {
-    if constexpr (std::is_same_v<T, bool>) return is_float() ? f_ != 0 : i_ != 0;
-    else if constexpr (is_half_v<T>) return T(to<float>());
-    else if constexpr (std::is_floating_point_v<T>) return is_float() ? static_cast<T>(f_) : static_cast<T>(i_);
-    else return static_cast<T>(is_float() ? float_to_int(f_) : i_);
+    if constexpr (std::is_same_v<T, bool>)
+      return is_float() ? f_ != 0 : i_ != 0;
+    else if constexpr (is_half_v<T>)
+      return T(to<float>());
+    else if constexpr (std::is_floating_point_v<T>)
+      return is_float() ? static_cast<T>(f_) : static_cast<T>(i_);
+    else
+      return static_cast<T>(is_float() ? float_to_int(f_) : i_);
   }
 
  private:

@@ -22,30 +22,30 @@ struct CppType;
 
 }  // namespace tenon::compat
 
-#define AT_DISPATCH_CASE(enum_type, ...)                                                \
-  case enum_type: {                                                                     \
+#define AT_DISPATCH_CASE(enum_type, ...)                                                  \
+  case enum_type: {                                                                       \
     using scalar_t [[maybe_unused]] = typename ::tenon::compat::CppType<enum_type>::type; \
-    return __VA_ARGS__();                                                               \
+    return __VA_ARGS__();                                                                 \
   }
-#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                              \
-  [&] {                                                                                                  \
-    const ::tenon::ScalarType at_dispatch_type = TYPE;                                                   \
-    switch (at_dispatch_type) {                                                                          \
-      __VA_ARGS__                                                                                        \
-      default:                                                                                           \
-        throw ::tenon::NotImplementedError(::tenon::core::join("\"", NAME, "\" not implemented for '",   \
-                                                               ::tenon::toString(at_dispatch_type), "'")); \
-    }                                                                                                    \
+#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                                         \
+  [&] {                                                                                                             \
+    const ::tenon::ScalarType at_dispatch_type = TYPE;                                                              \
+    switch (at_dispatch_type) {                                                                                     \
+      __VA_ARGS__                                                                                                   \
+      default:                                                                                                      \
+        throw ::tenon::NotImplementedError(                                                                         \
+            ::tenon::core::join("\"", NAME, "\" not implemented for '", ::tenon::toString(at_dispatch_type), "'")); \
+    }                                                                                                               \
   }()
 
-#define AT_DISPATCH_CASE_FLOATING_TYPES(...)              \
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...)                 \
   AT_DISPATCH_CASE(::tenon::ScalarType::Double, __VA_ARGS__) \
   AT_DISPATCH_CASE(::tenon::ScalarType::Float, __VA_ARGS__)
-#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)              \
-  AT_DISPATCH_CASE(::tenon::ScalarType::Byte, __VA_ARGS__)   \
-  AT_DISPATCH_CASE(::tenon::ScalarType::Char, __VA_ARGS__)   \
-  AT_DISPATCH_CASE(::tenon::ScalarType::Int, __VA_ARGS__)    \
-  AT_DISPATCH_CASE(::tenon::ScalarType::Long, __VA_ARGS__)   \
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)               \
+  AT_DISPATCH_CASE(::tenon::ScalarType::Byte, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tenon::ScalarType::Char, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::tenon::ScalarType::Int, __VA_ARGS__)  \
+  AT_DISPATCH_CASE(::tenon::ScalarType::Long, __VA_ARGS__) \
   AT_DISPATCH_CASE(::tenon::ScalarType::Short, __VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES(...)        \
   AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) \
@@ -53,35 +53,26 @@ struct CppType;
 
 #define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) \
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...)                     \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                 \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                \
-                     AT_DISPATCH_CASE(::tenon::ScalarType::Half, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...)                   \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                 \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                \
-                     AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
-#define AT_DISPATCH_FLOATING_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)         \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                 \
-                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                \
-                     AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__)                       \
-                     AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...)      \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                  \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
+                         AT_DISPATCH_CASE(::tenon::ScalarType::Half, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND(EXTRA, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)                                \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                        \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) \
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) \
-  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...)                        \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                 \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__)                     \
-                     AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)              \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                 \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__)                     \
-                     AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__)                       \
-                     AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
-#define AT_DISPATCH_ALL_TYPES_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...)      \
-  AT_DISPATCH_SWITCH(TYPE, NAME,                                                 \
-                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__)                     \
-                     AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__)                       \
-                     AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__)                       \
-                     AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND(EXTRA, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND2(EXTRA1, EXTRA2, TYPE, NAME, ...)                                \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                   \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(EXTRA1, EXTRA2, EXTRA3, TYPE, NAME, ...)                        \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                   \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(EXTRA1, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(EXTRA2, __VA_ARGS__) AT_DISPATCH_CASE(EXTRA3, __VA_ARGS__))

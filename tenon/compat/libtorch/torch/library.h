@@ -17,13 +17,21 @@ class Library {
  public:
   explicit Library(const char* ns) : ns_(ns) {}
   template <class... Args>
-  Library& def(const std::string& schema, Args&&...) & { refuse("def(\"" + schema + "\")"); }
+  Library& def(const std::string& schema, Args&&...) & {
+    refuse("def(\"" + schema + "\")");
+  }
   template <class... Args>
-  Library& impl(const std::string& name, Args&&...) & { refuse("impl(\"" + name + "\")"); }
+  Library& impl(const std::string& name, Args&&...) & {
+    refuse("impl(\"" + name + "\")");
+  }
   template <class... Args>
-  Library& fallback(Args&&...) & { refuse("fallback()"); }
+  Library& fallback(Args&&...) & {
+    refuse("fallback()");
+  }
   template <class T>
-  Library& class_(const std::string& name) & { refuse("class_(\"" + name + "\")"); }
+  Library& class_(const std::string& name) & {
+    refuse("class_(\"" + name + "\")");
+  }
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
@@ -54,8 +62,8 @@ struct RegisterLibrary {
 #define TORCH_LIBRARY_FRAGMENT(ns, m) TENON_COMPAT_LIBRARY(ns, m, __COUNTER__)
 #define TORCH_LIBRARY_IMPL(ns, key, m) TENON_COMPAT_LIBRARY(ns, m, __COUNTER__)
 #define TENON_COMPAT_LIBRARY(ns, m, n) TENON_COMPAT_LIBRARY_2(ns, m, n)
-#define TENON_COMPAT_LIBRARY_2(ns, m, n)                                                              \
-  static void torch_library_##ns##_##n(::torch::Library&);                                            \
+#define TENON_COMPAT_LIBRARY_2(ns, m, n)                                                                          \
+  static void torch_library_##ns##_##n(::torch::Library&);                                                        \
   static const ::torch::detail::RegisterLibrary torch_library_register_##ns##_##n(#ns, torch_library_##ns##_##n); \
   static void torch_library_##ns##_##n([[maybe_unused]] ::torch::Library& m)
 
@@ -67,9 +75,13 @@ struct OperatorName {
 class OperatorHandle {
  public:
   template <class F>
-  const OperatorHandle& typed() const { return *this; }
+  const OperatorHandle& typed() const {
+    return *this;
+  }
   template <class... Args>
-  void call(Args&&...) const { tenon::compat::missing("OperatorHandle::call", "call the function of tenon:: instead"); }
+  void call(Args&&...) const {
+    tenon::compat::missing("OperatorHandle::call", "call the function of tenon:: instead");
+  }
 };
 class Dispatcher {
  public:

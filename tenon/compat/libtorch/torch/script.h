@@ -10,7 +10,9 @@ namespace torch::jit {
 
 struct Module {
   template <class... Args>
-  IValue forward(Args&&...) const { tenon::compat::missing("jit::Module::forward", "there is no TorchScript here"); }
+  IValue forward(Args&&...) const {
+    tenon::compat::missing("jit::Module::forward", "there is no TorchScript here");
+  }
 };
 namespace script {
 using Module = jit::Module;

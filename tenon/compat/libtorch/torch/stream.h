@@ -21,17 +21,28 @@ inline std::ostream& operator<<(std::ostream& out, const Device& d) { return out
 // dtype() and scalar_type() are one type here and two there; the text is dtype()'s, the one that programs print.
 inline std::ostream& operator<<(std::ostream& out, ScalarType t) {
   switch (t) {
-    case kByte: return out << "unsigned char";
-    case kChar: return out << "signed char";
-    case kShort: return out << "short int";
-    case kInt: return out << "int";
-    case kLong: return out << "long int";
-    case kFloat: return out << "float";
-    case kDouble: return out << "double";
-    case kBool: return out << "bool";
-    case kHalf: return out << "c10::Half";
-    case kBFloat16: return out << "c10::BFloat16";
-    default: return out << toString(t);
+    case kByte:
+      return out << "unsigned char";
+    case kChar:
+      return out << "signed char";
+    case kShort:
+      return out << "short int";
+    case kInt:
+      return out << "int";
+    case kLong:
+      return out << "long int";
+    case kFloat:
+      return out << "float";
+    case kDouble:
+      return out << "double";
+    case kBool:
+      return out << "bool";
+    case kHalf:
+      return out << "c10::Half";
+    case kBFloat16:
+      return out << "c10::BFloat16";
+    default:
+      return out << toString(t);
   }
 }
 

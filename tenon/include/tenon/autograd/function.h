@@ -3,8 +3,9 @@
 // Functions with a gradient of their own:
 //
 //   struct Exp : autograd::Function<Exp> {
-//     static Tensor forward(AutogradContext* ctx, Tensor x) { auto y = x.exp(); ctx->save_for_backward({y}); return y; }
-//     static variable_list backward(AutogradContext* ctx, variable_list g) { return {g[0] * ctx->get_saved_variables()[0]}; }
+//     static Tensor forward(AutogradContext* ctx, Tensor x) { auto y = x.exp(); ctx->save_for_backward({y}); return y;
+//     } static variable_list backward(AutogradContext* ctx, variable_list g) { return {g[0] *
+//     ctx->get_saved_variables()[0]}; }
 //   };
 //   auto y = Exp::apply(x);
 #pragma once
@@ -60,7 +61,10 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   AutogradContext ctx;
   Backward run = nullptr;
   std::vector<uint32_t> edge_of_argument;  // place of the edge for each argument, or ~0 for one that is no tensor
-  struct Shape { std::vector<int64_t> sizes; TensorOptions options; };
+  struct Shape {
+    std::vector<int64_t> sizes;
+    TensorOptions options;
+  };
   std::vector<Shape> outputs_;
 };
 
@@ -87,11 +91,15 @@ struct Function {
       NoGradGuard no_grad;
       result = X::forward(&node->ctx, std::forward<Args>(args)...);
     }
-    if constexpr (std::is_same_v<Result, Tensor>) outputs = {result};
-    else outputs = result;
+    if constexpr (std::is_same_v<Result, Tensor>)
+      outputs = {result};
+    else
+      outputs = result;
     if (tracked) node->finish(inputs, outputs);
-    if constexpr (std::is_same_v<Result, Tensor>) return outputs[0];
-    else return outputs;
+    if constexpr (std::is_same_v<Result, Tensor>)
+      return outputs[0];
+    else
+      return outputs;
   }
 
  private:
@@ -111,6 +119,8 @@ struct Function {
 
 TENON_API std::string demangle(const char* name);
 template <class T>
-std::string Function<T>::demangled(const char* name) { return demangle(name); }
+std::string Function<T>::demangled(const char* name) {
+  return demangle(name);
+}
 
 }  // namespace tenon::autograd

@@ -12,7 +12,7 @@ namespace tenon {
 namespace autograd {
 
 enum Mode : uint32_t {
-  kGradMode = 1,     // record histories (on at start)
+  kGradMode = 1,  // record histories (on at start)
   kInferenceMode = 2,
   kEra04 = 4,        // compat::Era04
   kRowObserved = 8,  // somebody watches row calls (tracing, profiler)

@@ -22,8 +22,9 @@ struct NodeHooks {
     uint32_t input_nr;
     std::unique_ptr<Tensor::Hook> hook;  // null after removal
   };
-  std::vector<Entry> pre;                  // on a gradient that arrives, in order
-  std::vector<std::pair<uint32_t, core::TensorImpl*>> retained;  // retain_grad: whose grad to set (cleared by its tensor)
+  std::vector<Entry> pre;  // on a gradient that arrives, in order
+  std::vector<std::pair<uint32_t, core::TensorImpl*>>
+      retained;  // retain_grad: whose grad to set (cleared by its tensor)
 };
 
 class TENON_API Node : public core::RefCounted {
@@ -55,9 +56,9 @@ class TENON_API Node : public core::RefCounted {
   uint32_t n_edges = 0;
   uint32_t n_grads = 1;
   bool released = false;
-  bool accumulates = false;  // an AccumulateGrad
+  bool accumulates = false;    // an AccumulateGrad
   NodeHooks* hooks = nullptr;  // owned, but for an AccumulateGrad, where they are the leaf's
-  Node* deferred = nullptr;  // list of nodes to delete: long chains must not recurse
+  Node* deferred = nullptr;    // list of nodes to delete: long chains must not recurse
 
   // From the pool. The last release of a long chain deletes it iteratively.
   static void* operator new(std::size_t bytes) { return core::pool_alloc(bytes); }

@@ -135,7 +135,9 @@ class SavedOptList {
     if (has_) list_ = *v;
     return *this;
   }
-  operator OptionalArrayRef<T>() const { return has_ ? OptionalArrayRef<T>(ArrayRef<T>(list_)) : OptionalArrayRef<T>(); }
+  operator OptionalArrayRef<T>() const {
+    return has_ ? OptionalArrayRef<T>(ArrayRef<T>(list_)) : OptionalArrayRef<T>();
+  }
   operator std::optional<ArrayRef<T>>() const { return has_ ? std::optional<ArrayRef<T>>(list_) : std::nullopt; }
 
  private:

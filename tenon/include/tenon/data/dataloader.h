@@ -28,8 +28,7 @@ class DataLoaderBase {
     TENON_CHECK(options_.batch_size > 0, ValueError, "make_data_loader: batch_size must be positive");
     TENON_CHECK(options_.workers == 0 || options_.max_jobs > 0, ValueError,
                 "make_data_loader: max_jobs must be positive when there are workers");
-    for (std::size_t i = 0; i < options_.workers; ++i)
-      add_worker();
+    for (std::size_t i = 0; i < options_.workers; ++i) add_worker();
   }
   DataLoaderBase(const DataLoaderBase&) = delete;
   DataLoaderBase& operator=(const DataLoaderBase&) = delete;

@@ -63,8 +63,7 @@ class Dataset : public BatchDataset<Self, std::vector<SingleExample>> {
   std::vector<ExampleType> get_batch(ArrayRef<std::size_t> indices) override {
     std::vector<ExampleType> batch;
     batch.reserve(indices.size());
-    for (std::size_t i : indices)
-      batch.push_back(get(i));
+    for (std::size_t i : indices) batch.push_back(get(i));
     return batch;
   }
 };

@@ -33,8 +33,7 @@ class Transform : public BatchTransform<std::vector<Input>, std::vector<Output>>
   std::vector<Output> apply_batch(std::vector<Input> input_batch) override {
     std::vector<Output> out;
     out.reserve(input_batch.size());
-    for (auto& input : input_batch)
-      out.push_back(apply(std::move(input)));
+    for (auto& input : input_batch) out.push_back(apply(std::move(input)));
     return out;
   }
 };

@@ -31,10 +31,10 @@ class ModuleHolder : detail::ModuleHolderIndicator {
   // An empty holder.
   ModuleHolder(std::nullptr_t) : impl_(nullptr) {}
   // Copies of this holder and pointers to its module are for the other constructors.
-  template <class Head, class... Tail,
-            class = std::enable_if_t<!(sizeof...(Tail) == 0 &&
-                                       (detail::is_holder_of<std::decay_t<Head>, Contained> ||
-                                        std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
+  template <
+      class Head, class... Tail,
+      class = std::enable_if_t<!(sizeof...(Tail) == 0 && (detail::is_holder_of<std::decay_t<Head>, Contained> ||
+                                                          std::is_convertible_v<Head, std::shared_ptr<Contained>>))>>
   explicit ModuleHolder(Head&& head, Tail&&... tail)
       : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
   ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}

@@ -19,8 +19,7 @@ typedef struct tn_ext_collective {
   void (*leave)(void* context, tn_group* group);
   tn_status (*all_reduce)(void* context, tn_group* group, const tn_tensor* tensor, int32_t op, tn_stream* stream);
   tn_status (*broadcast)(void* context, tn_group* group, const tn_tensor* tensor, int32_t root, tn_stream* stream);
-  tn_status (*all_gather)(void* context, tn_group* group, const tn_tensor* in, const tn_tensor* out,
-                          tn_stream* stream);
+  tn_status (*all_gather)(void* context, tn_group* group, const tn_tensor* in, const tn_tensor* out, tn_stream* stream);
   tn_status (*send)(void* context, tn_group* group, const tn_tensor* tensor, int32_t peer, tn_stream* stream);
   tn_status (*recv)(void* context, tn_group* group, const tn_tensor* tensor, int32_t peer, tn_stream* stream);
 } tn_ext_collective;

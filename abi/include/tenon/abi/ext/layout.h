@@ -14,9 +14,9 @@ extern "C" {
  * n_components tn_tensors, in the order of `components`. */
 typedef struct tn_ext_layout {
   tn_ext head;
-  tn_str name;       /* "sparse_coo" */
-  tn_str components; /* "indices,values" */
-  tn_str flags;      /* names of the bits of a per-tensor flag word: "coalesced" */
+  tn_str name;                              /* "sparse_coo" */
+  tn_str components;                        /* "indices,values" */
+  tn_str flags;                             /* names of the bits of a per-tensor flag word: "coalesced" */
   tn_status (*to_strided)(tn_call* call);   /* in: one tensor of the layout; out: one strided tensor */
   tn_status (*from_strided)(tn_call* call); /* in: one strided tensor; out: components by alloc_component */
   tn_status (*clone)(tn_call* call);

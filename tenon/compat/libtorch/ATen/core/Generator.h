@@ -20,7 +20,9 @@ Generator make_generator(uint64_t seed = 67280421310721) {
 
 namespace detail {
 inline Generator getDefaultCPUGenerator() { return ::tenon::default_generator(Device(kCPU)); }
-inline Generator createCPUGenerator(uint64_t seed = 67280421310721) { return ::tenon::make_generator(Device(kCPU), seed); }
+inline Generator createCPUGenerator(uint64_t seed = 67280421310721) {
+  return ::tenon::make_generator(Device(kCPU), seed);
+}
 }  // namespace detail
 namespace cuda::detail {
 inline Generator getDefaultCUDAGenerator(DeviceIndex index = -1) {

@@ -15,8 +15,8 @@ inline void warn_at(const std::string& text, const char* file, int line) { ::ten
 
 }  // namespace c10
 
-#define TENON_COMPAT_THROW_UNLESS(cond, Class, ...)                                            \
-  do {                                                                                         \
+#define TENON_COMPAT_THROW_UNLESS(cond, Class, ...)                                                     \
+  do {                                                                                                  \
     if (TENON_UNLIKELY(!(cond))) throw ::tenon::Class(::c10::detail::check_text(#cond, ##__VA_ARGS__)); \
   } while (0)
 #define TORCH_CHECK(cond, ...) TENON_COMPAT_THROW_UNLESS(cond, Error, ##__VA_ARGS__)
@@ -34,7 +34,7 @@ inline void warn_at(const std::string& text, const char* file, int line) { ::ten
 #define AT_ERROR(...) throw ::tenon::Error(::c10::str(__VA_ARGS__))
 #define TORCH_WARN(...) ::c10::warn_at(::c10::str(__VA_ARGS__), __FILE__, __LINE__)
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)
-#define TORCH_WARN_ONCE(...)                                                               \
-  do {                                                                                     \
-    [[maybe_unused]] static const bool torch_warned = (TORCH_WARN(__VA_ARGS__), true);     \
+#define TORCH_WARN_ONCE(...)                                                           \
+  do {                                                                                 \
+    [[maybe_unused]] static const bool torch_warned = (TORCH_WARN(__VA_ARGS__), true); \
   } while (0)

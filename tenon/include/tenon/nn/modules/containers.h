@@ -49,8 +49,7 @@ class TENON_API ModuleListImpl : public Cloneable<ModuleListImpl> {
   }
   template <class Container>
   void extend(const Container& container) {
-    for (const auto& module : container)
-      push_back(module);
+    for (const auto& module : container) push_back(module);
   }
   // Modules from index on move up by one.
   template <class M>
@@ -148,8 +147,7 @@ class TENON_API ParameterListImpl : public Cloneable<ParameterListImpl> {
   void append(Tensor parameter);
   template <class Container>
   void extend(const Container& container) {
-    for (const Tensor& parameter : container)
-      append(parameter);
+    for (const Tensor& parameter : container) append(parameter);
   }
   Iterator begin() { return parameters_.begin(); }
   ConstIterator begin() const { return parameters_.begin(); }

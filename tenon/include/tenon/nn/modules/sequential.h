@@ -50,8 +50,7 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl> {
   }
   template <class Container>
   void extend(const Container& container) {
-    for (const auto& module : container)
-      push_back(module);
+    for (const auto& module : container) push_back(module);
   }
 
   Iterator begin() { return modules_.begin(); }
