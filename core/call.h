@@ -13,6 +13,9 @@
 
 namespace tenon::core {
 
+inline constexpr int kMaxSmallCasts = 3;
+inline constexpr int64_t kSmallCastBytes = 64;
+
 struct CallFrame {
   Infer c;
   const tn_value* in;  // what the kernel gets: the caller's arguments, or `args`
@@ -24,11 +27,14 @@ struct CallFrame {
   // Filled only when an argument needs a change.
   bool own_args = false;
   tn_value args[kMaxArgs];
+  tn_value moved[kMaxArgs];  // what c.in is after a number on the host went to the device
   int n_temps = 0;
   TensorImpl* temps[3 * kMaxArgs];  // owned
   int n_views = 0;
   tn_tensor views[kMaxArgs];
   int64_t view_strides[8][kMaxDims];
+  int n_small = 0;  // operands cast on the stack (small_cast.cpp)
+  alignas(16) char small[kMaxSmallCasts][kSmallCastBytes];
   struct Lists {  // arguments that are lists and had to change
     std::vector<std::vector<const tn_tensor*>> views;
     std::vector<Impl> tensors;
@@ -59,6 +65,8 @@ struct CallFrame {
   // Arguments that may be changed.
   tn_value* mutable_args();
   void replace(int i, const TensorImpl& t) { mutable_args()[i].u.tensor = &t.view; }
+  // The arguments as they were before prepare_args, but for a reserved generator.
+  void restore_args();
 };
 
 // prepare.cpp: device, outputs, arguments as the kernel wants them.
@@ -69,6 +77,19 @@ void reserve_random(CallFrame& f);
 void finish_outputs(CallFrame& f);
 void drop_outputs(CallFrame& f) noexcept;
 void make_contiguous_outputs(CallFrame& f);
+
+// small_cast.cpp: argument i as `dtype`, where it is so small that the frame can hold it; false otherwise. What it puts
+// in the frame is a bare view: a kernel may read it, nothing else may take it for a tensor.
+bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype);
+
+// alike.cpp: rows for which floating tensors of one dtype and shape give one result of that shape, of their dtype or
+// bool. By op index; ops that plugins register take the long way.
+enum class Alike : uint8_t { No, Same, Bool };
+extern Alike g_alike[kMaxOps];
+// The short way of such a row; false if this call must take the long one.
+bool call_alike(const Op& op, const tn_value* in, TensorImpl** outs, Form form);
+// tensor_impl.cpp: a row-major tensor of the shape and on the device of another.
+Impl new_alike(const TensorImpl& t, ScalarType dtype);
 
 // dispatch.cpp: the trampoline. True if the kernel did it, false if it declined; throws its error.
 bool run_kernel(CallFrame& f, KernelEntry& e);

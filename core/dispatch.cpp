@@ -64,6 +64,13 @@ tn_value* CallFrame::mutable_args() {
   return args;
 }
 
+void CallFrame::restore_args() {
+  if (!own_args) return;
+  for (uint32_t i = 0; i < op().n_args; ++i) {
+    if (args[i].tag != TN_TAG_GENERATOR) args[i] = c.in[i];
+  }
+}
+
 bool run_kernel(CallFrame& f, KernelEntry& e) {
   tn_value out[kMaxOutputs];
   const uint32_t n_out = f.op().n_results;
@@ -132,6 +139,9 @@ TENON_COLD void call_view(CallFrame& f) {
 }  // namespace
 
 void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  if (g_alike[op.index] != Alike::No && TENON_LIKELY(!g_watched.load(std::memory_order_relaxed)) &&
+      call_alike(op, in, outs, form))
+    return;
   CallFrame f(op, in, outs, form);
   TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
   op.infer(f.c);

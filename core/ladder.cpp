@@ -141,6 +141,7 @@ std::string native_reason(const CallFrame& f) {
 }  // namespace
 
 void climb(CallFrame& f, const char* declined) {
+  f.restore_args();
   std::string native = declined ? declined : native_reason(f);
   // Another kernel further down the cell may take what the first declined.
   if (declined) {
@@ -149,6 +150,7 @@ void climb(CallFrame& f, const char* declined) {
       if (!e->dtypes.has(f.dtype)) continue;
       prepare_args(f, e->flags);
       if (run_kernel(f, *e)) return;
+      f.restore_args();
     }
   }
   if (decompose(f, native) || stage(f, native)) return;

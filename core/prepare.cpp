@@ -76,6 +76,8 @@ void find_device(CallFrame& f) {
       if (t.slot == slot && t.index == index) continue;
       if (t.slot != 0 || t.ndim() != 0) wrong_device(f, i, t);
       to_call_device(f, i, t);
+      for (uint32_t k = 0; k < f.op().n_args; ++k) f.moved[k] = f.args[k];
+      f.c.in = f.moved;
     }
   }
 }
@@ -202,14 +204,10 @@ void finish_outputs(CallFrame& f) {
       copy(*given, made);
     } else if (f.form != Form::Functional && f.outs[k]) {
       f.outs[k]->bump_version();
-      ++f.outs[k]->storage->head.writes;
     }
   }
   for (int i = 0; i < f.op().n_args; ++i) {
-    if (TENON_UNLIKELY(f.op().args[i].mutates) && f.c.in[i].tag == TN_TAG_TENSOR) {
-      f.c.tensor(i).bump_version();
-      ++f.c.tensor(i).storage->head.writes;
-    }
+    if (TENON_UNLIKELY(f.op().args[i].mutates) && f.c.in[i].tag == TN_TAG_TENSOR) f.c.tensor(i).bump_version();
   }
 }
 
@@ -286,6 +284,7 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
     if (v.tag != TN_TAG_TENSOR || f.op().args[i].mutates) continue;
     TensorImpl* t = TensorImpl::from_view(v.u.tensor);
     if (casts && (f.c.operands & bit) && t->dtype != f.c.compute) {
+      if (!expands && cast_on_stack(f, i, *t, f.c.compute)) continue;
       t = f.keep(converted(f, *t, f.c.compute));
       f.replace(i, *t);
     }

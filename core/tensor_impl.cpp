@@ -297,6 +297,11 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   return Impl::adopt(make_over(dtype, Storage::make(slot, index, bytes), 0, ndim, sizes, strides));
 }
 
+Impl new_alike(const TensorImpl& t, ScalarType dtype) {
+  const uint64_t bytes = static_cast<uint64_t>(t.numel) * item_size(dtype);
+  return Impl::adopt(make_over(dtype, Storage::make(t.slot, t.index, bytes), 0, t.ndim(), t.view.sizes, nullptr));
+}
+
 void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
   TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot), " cannot be resized");
   uint64_t offset = t.byte_offset();

@@ -267,10 +267,47 @@ bool same_sizes(Tensor a, Tensor b) {
   return true;
 }
 
+// What most small calls are: row-major operands of the output's shape and one dtype, a number only in the last place,
+// too little work for threads. Nothing is planned then; false if the call is not of that kind.
+template <class T>
+bool run_short(const Loops& loops, Kind kind, DType dtype, Tensor out, std::initializer_list<Operand> in,
+               std::initializer_list<Param> params) {
+  if (!out.contiguous() || loops.mask || (!loops.out_bool && out.dtype() != dtype)) return false;
+  const int64_t n = out.numel();
+  if (n == 0 || n > kGrain) return false;
+  const char* p[kMaxInputs];
+  T number;
+  bool value = false;
+  int k = 0;
+  for (const Operand& o : in) {
+    if (value) return false;
+    if (o.tensor.defined()) {
+      if (!o.tensor.contiguous() || o.tensor.dtype() != dtype || !same_sizes(o.tensor, out)) return false;
+      p[k++] = o.tensor.data<char>();
+    } else {
+      value = true;
+      number = o.number.to<T>();
+      p[k++] = reinterpret_cast<const char*>(&number);
+    }
+  }
+  const LoopFn loop = value ? loops.value[kind] : loops.full[kind];
+  if (loop == nullptr) return false;
+  T numbers[kMaxParams];
+  T* to = numbers;
+  for (const Param& param : params) *to++ = convert<T>(param);
+  loop(out.data<char>(), p, reinterpret_cast<const char*>(numbers), n);
+  return true;
+}
+
 }  // namespace
 
 tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in, std::initializer_list<Param> params,
               Guard guard) {
+  if (const Operand& first = *in.begin(); first.tensor.defined()) {
+    const DType d = first.tensor.dtype();
+    if (d == kFloat32 && run_short<float>(loops, kKindF32, d, out, in, params)) return TN_OK;
+    if (d == kFloat64 && run_short<double>(loops, kKindF64, d, out, in, params)) return TN_OK;
+  }
   Job job;
   job.loops = &loops;
   job.out = out;
