@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes and dtypes of pointwise rows: the shape is what the tensors broadcast to, the dtype what the operands promote
 // to. The names decide which numbers are operands and what becomes of integers.
+#include <cstring>
+
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -64,12 +66,25 @@ void finish(Infer& c, ScalarType compute, ScalarType result) {
   shape(c, result);
 }
 
+// The number that multiplies the second operand of add and sub.
+void check_factor(const Infer& c, ScalarType result) {
+  if (c.op.n_args < 3 || c.op.args[2].type != ArgType::Scalar || std::strcmp(c.op.args[2].name, "alpha") != 0) return;
+  const ScalarType t = c.scalar(2).type();
+  if (isFloatingType(t)) {
+    fail<TypeError>(c, "For integral input tensors, argument alpha must not be a floating point number.");
+  }
+  if (t == ScalarType::Bool && result != ScalarType::Bool) {
+    fail<TypeError>(c, "Boolean alpha only supported for Boolean results.");
+  }
+}
+
 ScalarType as_float(ScalarType t) { return isFloatingType(t) || isComplexType(t) ? t : get_default_dtype(); }
 
 }  // namespace
 
 TENON_INFER(pointwise) {
   const ScalarType t = operands_dtype(c);
+  if (isIntegralType(t, true)) check_factor(c, t);
   finish(c, t, t);
 }
 
@@ -81,6 +96,7 @@ TENON_INFER(pointwise_sub) {
                               " is not supported; use logical_xor() or logical_not()");
   }
   const ScalarType t = operands_dtype(c);
+  if (isIntegralType(t, true)) check_factor(c, t);
   finish(c, t, t);
 }
 

@@ -136,6 +136,11 @@ Tensor inner(const Tensor& self, const Tensor& other) {
 
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
   const Tensor product = tenon::outer(vec1, vec2);
+  const bool whole = isIntegralType(self.scalar_type(), true) && isIntegralType(product.scalar_type(), true);
+  for (const Scalar* s : {&beta, &alpha}) {
+    TENON_CHECK(!whole || !s->isFloatingPoint(), TypeError, "addr: For integral input tensors, argument ",
+                s == &beta ? "beta" : "alpha", " must not be a floating point number.");
+  }
   if (self.scalar_type() == kBool && product.scalar_type() == kBool) {
     const Tensor scaled = tenon::logical_and(product, tenon::full_like(product, alpha.toBool()));
     if (!beta.toBool()) return tenon::logical_or(scaled, tenon::zeros_like(self));

@@ -119,7 +119,7 @@ namespace {
 
 // The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
 std::tuple<Tensor, Tensor> middle(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
-  if (self.dim() == 0) return {self.clone(), tenon::zeros({}, TensorOptions().dtype(kLong))};
+  if (self.dim() == 0) return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
   const int64_t n = self.size(dim);
   TENON_CHECK(n > 0, IndexError, "median: Expected reduction dim ", dim, " to have non-zero size.");
   auto [sorted, order] = tenon::sort(self.detach(), true, dim, false);
@@ -133,7 +133,7 @@ std::tuple<Tensor, Tensor> middle(const Tensor& self, int64_t dim, bool keepdim,
   } else {
     std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
     shape[static_cast<std::size_t>(dim < 0 ? dim + self.dim() : dim)] = 1;
-    at = tenon::full(shape, (n - 1) / 2, TensorOptions().dtype(kLong));
+    at = tenon::full(shape, (n - 1) / 2, self.options().dtype(kLong).requires_grad(false));
   }
   const Tensor index = tenon::gather(order, dim, at);
   const Tensor value = tenon::gather(self, dim, index);

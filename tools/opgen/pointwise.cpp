@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/opgen/pointwise.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -135,6 +136,7 @@ std::string apply_of(const Line& l) {
 std::string kernel_of(const Line& l, const Overload& o) {
   static const std::map<char, std::string> types = {{'t', "Tensor"},
                                                     {'n', "Scalar"},
+                                                    {'l', "Scalar"},
                                                     {'f', "double"},
                                                     {'i', "int64_t"},
                                                     {'m', "std::optional<Scalar>"},
@@ -147,6 +149,7 @@ std::string kernel_of(const Line& l, const Overload& o) {
     const char k = o.kinds[i];
     head += ", " + types.at(k) + " " + name;
     std::string use = name;
+    if (k == 'l') use = "saturated(" + name + ", a.dtype())";
     if (k == 'm') use = "Param(" + name + ", Limit::Lowest)";
     if (k == 'M') use = "Param(" + name + ", Limit::Highest)";
     std::string& list = operand ? operands : params;
@@ -170,7 +173,10 @@ std::string source_of(const Line& l) {
   s += std::string("#define PW_SIMD ") + flag(l.simd);
   s += "#define PW_TYPES " + type_lists().at(l.dtypes) + "\n";
   s += "#define PW_APPLY " + apply_of(l) + "\n";
-  s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n\n";
+  s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
+  const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(),
+                                  [](const Overload& o) { return o.kinds.find('l') != std::string::npos; });
+  s += limits ? "#include \"plugin_cpu/pointwise/saturate.h\"\n\n" : "\n";
   s += "namespace tenon::cpu::pw {\nnamespace {\n\n";
   for (const Overload& o : l.overloads) s += kernel_of(l, o) + "\n";
   s += "}  // namespace\n";
