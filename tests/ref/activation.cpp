@@ -69,7 +69,8 @@ tn_status hardtanh(Call&, Tensor out, Tensor self, Scalar low, Scalar high) {
   return map(out, self, [&](Real x) { return clamped(x, number(low), number(high)); });
 }
 tn_status threshold(Call&, Tensor out, Tensor self, Scalar limit, Scalar value) {
-  return map(out, self, [&](Real x) { return x <= number(limit) ? number(value) : x; });
+  const Real l = factor(limit, out.dtype());
+  return map(out, self, [&](Real x) { return x <= l ? number(value) : x; });
 }
 tn_status softshrink(Call&, Tensor out, Tensor self, Scalar lambd) {
   const Real l = number(lambd);
@@ -96,7 +97,8 @@ tn_status lerp_number(Call&, Tensor out, Tensor self, Tensor end, Scalar weight)
   return map3(out, self, end, end, [&](Real a, Real b, Real) { return a + number(weight) * (b - a); });
 }
 tn_status addcmul(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar value) {
-  return map3(out, self, a, b, [&](Real s, Real x, Real y) { return s + number(value) * x * y; });
+  const Real v = factor(value, out.dtype());
+  return map3(out, self, a, b, [&](Real s, Real x, Real y) { return s + v * x * y; });
 }
 tn_status addcdiv(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar value) {
   return map3(out, self, a, b, [&](Real s, Real x, Real y) { return s + number(value) * x / y; });

@@ -33,11 +33,12 @@
   }                                                                             \
   TN_KERNEL(op, ref_##op, REF_TRAITS)
 
-// Tensor with number, the number on the right; REF_SCALAR_LEFT: on the left.
-#define REF_SCALAR(op, expr)                                                    \
+// Tensor with number, the number on the right; REF_SCALAR_LEFT: on the left. REF_LIMIT: the number is taken as it is,
+// even where an integer dtype cannot hold it.
+#define REF_NUMBER(op, value, expr)                                             \
   static tn_status ref_##op(Call&, Tensor out, Tensor self, Scalar other) {     \
     [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(self.dtype()); \
-    const Real y = number(other);                                               \
+    const Real y = value;                                                       \
     each(out.sizes(), [&](const Index& i) {                                     \
       REF_X;                                                                    \
       put(out, i, static_cast<Real>(expr));                                     \
@@ -46,10 +47,13 @@
   }                                                                             \
   TN_KERNEL(op, ref_##op, REF_TRAITS)
 
+#define REF_SCALAR(op, expr) REF_NUMBER(op, operand(other, self.dtype()), expr)
+#define REF_LIMIT(op, expr) REF_NUMBER(op, number(other), expr)
+
 #define REF_SCALAR_LEFT(op, expr)                                                \
   static tn_status ref_##op(Call&, Tensor out, Scalar self, Tensor other) {      \
     [[maybe_unused]] const bool whole = !tenon::sdk::is_floating(other.dtype()); \
-    const Real x = number(self);                                                 \
+    const Real x = operand(self, other.dtype());                                 \
     each(out.sizes(), [&](const Index& i) {                                      \
       const Real y = get_broadcast(other, i);                                    \
       put(out, i, static_cast<Real>(expr));                                      \

@@ -38,10 +38,11 @@ tn_status multiply(Call&, Tensor out, Tensor a, Tensor b) {
 }
 
 tn_status multiply_add(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar beta, Scalar alpha) {
+  const Real fb = factor(beta, out.dtype()), fa = factor(alpha, out.dtype());
   each(out.sizes(), [&](const Index& i) {
     // A beta of zero takes no NaN over.
-    const Real base = number(beta) == 0 ? 0 : number(beta) * get_broadcast(self, i);
-    put(out, i, base + number(alpha) * product(a, b, i));
+    const Real base = fb == 0 ? 0 : fb * get_broadcast(self, i);
+    put(out, i, base + fa * product(a, b, i));
   });
   return TN_OK;
 }

@@ -44,7 +44,7 @@ Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
 
 REF_UNARY(neg, -x);
 REF_UNARY(abs, std::fabs(x));
-REF_UNARY(sign, x > 0 ? 1 : x < 0 ? -1 : x);
+REF_UNARY(sign, x > 0 ? 1 : x < 0 ? -1 : 0);
 REF_UNARY(floor, std::floor(x));
 REF_UNARY(ceil, std::ceil(x));
 REF_UNARY(round, std::nearbyint(x));

@@ -26,6 +26,10 @@ struct Cell {
   Place place;
 };
 
+// The op addresses elements of the storage: what it gives depends on how its argument lies in memory.
+bool addresses_storage(const core::Op& op);
+inline constexpr const char* kAddressesStorage = "addresses the storage, which has another layout";
+
 // Compares with the reference and checks what must hold besides: inputs unchanged, the same bits again and with two
 // threads, nothing written beside an output.
 Outcome run_cell(const Cell& cell, Place reference);

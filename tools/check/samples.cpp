@@ -53,6 +53,10 @@ Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file
   };
   for (int i = 0; i < op.n_args; ++i) {
     const tn_value& v = kept->args->values()[i];
+    const std::string_view name = op.args[i].name;
+    if (name == "sorted_sequence" || name == "boundaries") s.ordered = true;
+    // Its gradient is scaled on purpose.
+    if (name == "scale_grad_by_freq" && v.u.i64) smooth = false;
     SpecArg a;
     if (v.tag == TN_TAG_TENSOR) {
       a.tensors.push_back(value(kept->args->tensor(op.args[i].name)));

@@ -72,14 +72,16 @@ const char* name(Memory m) {
   return "?";
 }
 
-double in_dtype(double v, ScalarType main, ScalarType dtype) {
+double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order) {
   if (isFloatingType(dtype) || !isFloatingType(main)) return v;
   if (dtype == kBool) return v > 0;
   double scaled = std::isfinite(v) ? std::clamp(std::round(v * 4), -100.0, 100.0) : 0;
-  return dtype == kUInt8 ? std::fabs(scaled) : scaled;
+  if (dtype != kUInt8) return scaled;
+  return keep_order ? std::max(scaled, 0.0) : std::fabs(scaled);
 }
 
-core::Impl make_tensor(const Values& v, ScalarType main, ScalarType dtype, Memory memory, Place place) {
+core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory, Place place) {
+  const ScalarType main = spec.main;
   int ndim = static_cast<int>(v.sizes.size());
   std::vector<int64_t> strides = strides_for(v.sizes, memory);
   int64_t offset = memory == Memory::Offset ? kMargin : 0, extent = 1;
@@ -95,8 +97,9 @@ core::Impl make_tensor(const Values& v, ScalarType main, ScalarType dtype, Memor
       e += at[d] * strides[d];
       repeated = repeated || (strides[d] == 0 && at[d] > 0);
     }
-    double real = dtype == main || v.dtype != main ? v.real[i] : in_dtype(v.real[i], main, dtype);
+    double real = dtype == main || v.dtype != main ? v.real[i] : in_dtype(v.real[i], main, dtype, spec.ordered);
     int64_t exact = v.exact.empty() ? static_cast<int64_t>(std::isfinite(real) ? real : 0) : v.exact[i];
+    if (spec.ordered && dtype == kUInt8) exact = std::max<int64_t>(exact, 0);
     if (!repeated) store(flat->host_data() + e * flat->itemsize(), dtype, real, exact);
     for (int d = ndim; d-- > 0;) {
       if (++at[d] < v.sizes[d]) break;
@@ -116,7 +119,7 @@ Built::Built(const Spec& spec, ScalarType dtype, Memory memory, Place place) {
   lists_.reserve(spec.args.size());  // values point into the entries
   auto add = [&](const Values& v, int position) {
     ScalarType own = v.dtype == spec.main ? dtype : v.dtype;
-    tensors_.push_back(make_tensor(v, spec.main, own, memory, place));
+    tensors_.push_back(make_tensor(v, spec, own, memory, place));
     positions_.push_back(position);
     return &tensors_.back()->view;
   };

@@ -25,6 +25,7 @@ struct Spec {
   std::string origin;          // a case's id, or the generator's name and the shape
   std::vector<SpecArg> args;   // as in the schema
   ScalarType main = kDouble;   // tensors of this dtype take the dtype of a cell; others (indices, masks) stay
+  bool ordered = false;        // the order of elements matters, as in a search: no dtype may change it
   std::vector<int> gradients;  // arguments to run gradcheck on
   std::shared_ptr<void> keep;  // owns what `plain` points to
 };
@@ -53,9 +54,10 @@ class Built {
   std::vector<std::vector<const tn_tensor*>> lists_;
 };
 
-// The value that an element takes in a dtype: scaled and rounded for integers, its sign for bool.
-double in_dtype(double v, ScalarType main, ScalarType dtype);
+// The value that an element takes in a dtype: scaled and rounded for integers, its sign for bool. uint8 takes the
+// magnitude, or zero for negative numbers where the order must stay.
+double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order);
 // A tensor of these values. Expanded: the values of the first slice are repeated along the first long dimension.
-core::Impl make_tensor(const Values& v, ScalarType main, ScalarType dtype, Memory memory, Place place);
+core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory, Place place);
 
 }  // namespace tenon::check
