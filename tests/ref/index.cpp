@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Reading and writing along one dimension by tensors of indices.
+#include <algorithm>
+#include <string_view>
+
 #include "number.h"
 #include "tenon/sdk/ops/cat.h"
 #include "tenon/sdk/ops/embedding.h"
@@ -13,6 +16,7 @@
 #include "tenon/sdk/ops/masked_fill.h"
 #include "tenon/sdk/ops/scatter.h"
 #include "tenon/sdk/ops/scatter_add.h"
+#include "tenon/sdk/ops/scatter_reduce.h"
 
 namespace {
 
@@ -135,6 +139,40 @@ tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t d, Tensor index, T
   return TN_OK;
 }
 
+// What `reduce` makes of all that goes to one place, in order.
+Real fold(std::string_view reduce, const std::vector<Real>& v, DType dtype) {
+  const bool whole = !tenon::sdk::is_floating(dtype);
+  Real r = v[0];
+  for (std::size_t k = 1; k < v.size(); ++k) {
+    if (reduce == "prod")
+      r *= v[k];
+    else if (reduce == "sum" || reduce == "mean")
+      r += v[k];
+    else if (std::isnan(r) || std::isnan(v[k]))
+      r = r + v[k];
+    else
+      r = reduce == "amax" ? std::max(r, v[k]) : std::min(r, v[k]);
+    if (whole) r = wrapped(r, dtype);
+  }
+  if (reduce != "mean") return r;
+  r /= Real(v.size());
+  return whole ? std::floor(r) : r;
+}
+
+tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, tenon::sdk::Str reduce,
+                         bool include_self) {
+  const int dim = wrap_dim(d, self.ndim());
+  each(out.sizes(), [&](const Index& o) {
+    std::vector<Real> given;
+    each(index.sizes(), [&](const Index& i) {
+      if (along(i, dim, checked(get(index, i), extent(self, dim), false)) == o) given.push_back(get(src, i));
+    });
+    if (include_self || given.empty()) given.insert(given.begin(), get(self, o));
+    put(out, o, fold(reduce, given, out.dtype()));
+  });
+  return TN_OK;
+}
+
 tn_status cat(Call&, Tensor out, tenon::sdk::TensorList tensors, int64_t d) {
   const int dim = wrap_dim(d, out.ndim());
   int64_t begin = 0;
@@ -192,6 +230,7 @@ TN_KERNEL(gather, gather, any_strides());
 TN_KERNEL(scatter_src, scatter_src, any_strides());
 TN_KERNEL(scatter_value, scatter_value, any_strides());
 TN_KERNEL(scatter_add, scatter_add, any_strides());
+TN_KERNEL(scatter_reduce_two, scatter_reduce, any_strides());
 TN_KERNEL(cat, cat, any_strides());
 TN_KERNEL(embedding, embedding, dtypes("floating").any_strides());
 TN_KERNEL(embedding_dense_backward, embedding_backward, dtypes("floating").any_strides());
