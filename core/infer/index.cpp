@@ -233,6 +233,9 @@ TENON_INFER(scatter_src) {
 }
 TENON_INFER(scatter_reduce) {
   check_reduce(c, 4, {"sum", "prod", "mean", "amax", "amin"});
+  if (c.tensor(0).dtype == kBool && std::string_view(c.in[4].u.str, c.in[4].len) == "mean") {
+    fail<NotImplementedError>(c, "a mean is not implemented for dtype bool; it takes number");
+  }
   infer_scatter_src(c);
 }
 

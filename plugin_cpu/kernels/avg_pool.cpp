@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Means of windows or cells and their gradients. Overwritten: the output. 16-bit floats are summed in float.
+// Means of windows or cells and their gradients. Overwritten: the output. 16-bit floats are summed in float, integers
+// in int64.
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d_backward.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool3d.h"
@@ -72,7 +73,8 @@ void each_output(const Pool& p, Windows&& windows, F&& f) {
 
 template <class T, class Windows>
 void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
-  using C = compute_t<T>;
+  // A mean fits its dtype, the sum of a window need not.
+  using C = std::conditional_t<std::is_integral_v<T>, int64_t, compute_t<T>>;
   parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       const T* plane = x + q * p.in_plane();
@@ -87,7 +89,7 @@ void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
         }
         // Integers divide as C++ does, towards zero.
         if constexpr (std::is_integral_v<C>)
-          out[at] = static_cast<T>(static_cast<int64_t>(sum) / w.divisor);
+          out[at] = static_cast<T>(sum / w.divisor);
         else
           out[at] = T(sum / static_cast<C>(w.divisor));
       });
