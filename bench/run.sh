@@ -1,48 +1,107 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# Called by ./dev bench: times rows, then counts instructions (callgrind) and heap blocks of those that are asked for.
-#   bench/run.sh [--build DIR] [--ours] [--rows REGEX] [--threads N] [--json FILE] [--count 'row row ...']
-# --ours leaves libtorch out.
+# Called by ./dev bench.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=build/release
-export OMP_NUM_THREADS=1 OMP_PROC_BIND=false
-# A virtual machine may offer AMX without saying how its tiles look: oneDNN then dies with SIGILL in bfloat16.
-export ONEDNN_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}" DNNL_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}"
-args=() counts="" whose="ours peer"
+
+usage() {
+  cat <<'EOT'
+./dev bench [--rows REGEX] [--threads N] [--pairs N] [--json FILE] [--counts] [--ours]
+    times our rows, libtorch's where it is installed (./dev peers, or TENON_TORCH=DIR for the first configuration) and
+    their floors in turn, in one process. --json writes one object a row. --counts adds instructions (callgrind), heap
+    blocks and heap bytes of the rows of small calls; minutes. --ours leaves libtorch out.
+./dev bench --busy N [--threads N] [--rows REGEX] [--json FILE]
+    times rows alone and beside N processes that want a core; without --rows: a digits epoch and a matrix product,
+    without --threads: with two. Beside one they may take 1.8 times as long, beside two 3 times.
+./dev bench --count 'ROW ROW ...'    counts alone
+./dev bench --list                   names of groups and rows
+./dev bench --markdown FILE ...      files of --json as bench/results/DATE-cpu.md
+
+The whole table:
+    for t in 1 2; do ./dev bench --threads $t --json t$t.json $([ $t = 2 ] || echo --counts); done
+    ./dev bench --busy 1 --json b1.json && ./dev bench --busy 2 --json b2.json
+    ./dev bench --markdown t1.json t2.json b1.json b2.json
+EOT
+}
+
+build=build/release args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" markdown=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    --count) counts="$2"; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    --count) names="$2"; shift 2 ;;
+    --counts) counts=yes; shift ;;
     --build) build="$2"; shift 2 ;;
     --ours) whose=ours; shift ;;
+    --rows) rows="$2"; shift 2 ;;
+    --threads) threads="$2"; shift 2 ;;
+    --busy) busy="$2"; shift 2 ;;
+    --markdown) shift; markdown=("$@"); break ;;
     *) args+=("$1"); shift ;;
   esac
 done
+export OMP_NUM_THREADS=1 OMP_PROC_BIND=false
+# OpenBLAS takes processors that it does not know for very old ones.
+grep -qw avx512bw /proc/cpuinfo 2>/dev/null && export OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-SkylakeX}"
+bench="$build/bin/tenon_bench"
 ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" floors="$PWD/$build/lib/libbench_floors.so"
-sides=(--ours "$ours" --floors "$floors")
-[ "$whose" != ours ] && [ -e "$peer" ] && sides+=(--peer "$peer")
-if [ -z "$counts" ]; then
-  exec "$build/bin/tenon_bench" "${sides[@]}" "${args[@]}"
-fi
-# valgrind has no AVX-512: both libraries are held to AVX2. The overhead of a call does not depend on it.
-export TENON_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
-out=$(mktemp)
-for row in $counts; do
-  calls=200
-  case $row in chain* | mlp* | small_f*) calls=10 ;; esac
-  for who in $whose; do
-    side="${!who}"
-    [ -e "$side" ] || continue
-    blocks=$(LD_PRELOAD="$PWD/$build/lib/libbench_heap_count.so" "$build/bin/tenon_bench" --ours "$side" --count "$row" --calls 100 |
-      sed 's/.*"blocks"://; s/}.*//')
-    per=1
-    case $row in chain_100*) per=100 ;; esac
-    valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file="$out" \
-      "$build/bin/tenon_bench" --ours "$side" --count "$row" --calls $calls >/dev/null 2>&1 || true
-    total=$(sed -n 's/^totals: *//p' "$out" | head -1)
-    instr=$(awk "BEGIN { printf \"%.0f\", ${total:-0} / $calls / $per }")
-    printf '{"row":"%s","who":"%s","instr":%s,"blocks":%s}\n' "$row" "$who" "$instr" "${blocks:-null}"
+sides=(--ours "$ours" --commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
+[ ! -e "$floors" ] || sides+=(--floors "$floors")
+[ "$whose" = ours ] || [ ! -e "$peer" ] || sides+=(--peer "$peer")
+
+# count ROW ...: one object a row and library. valgrind has no AVX-512: both libraries are held to AVX2. The overhead of
+# a call does not depend on it.
+count() (
+  export TENON_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+  out=$(mktemp)
+  trap 'rm -f "$out"' EXIT
+  field() { sed -n "s/.*\"$1\":\([0-9.e+-]*\).*/\1/p"; }
+  for row in "$@"; do
+    calls=200
+    case $row in chain* | mlp* | small_*) calls=10 ;; esac
+    for who in $whose; do
+      side="${!who}"
+      [ -e "$side" ] || continue
+      heap=$(LD_PRELOAD="$PWD/$build/lib/libbench_heap_count.so" "$bench" --ours "$side" --count "$row" --calls 100) || heap=""
+      blocks=$(field blocks <<<"$heap") bytes=$(field bytes <<<"$heap")
+      instr=""
+      if run=$(valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file="$out" \
+        "$bench" --ours "$side" --count "$row" --calls $calls 2>/dev/null); then
+        total=$(sed -n 's/^totals: *//p' "$out" | head -1)
+        [ -z "$total" ] || instr=$(awk "BEGIN { printf \"%.0f\", $total / $(field operations <<<"$run") }")
+      fi
+      printf '{"row":"%s","who":"%s","instr":%s,"blocks":%s,"bytes":%s}\n' "$row" "$who" "${instr:-null}" \
+        "${blocks:-null}" "${bytes:-null}"
+    done
   done
-done
-rm -f "$out"
+)
+
+if [ ${#markdown[@]} -gt 0 ]; then
+  table="bench/results/$(date -u +%F)-cpu.md"
+  "$bench" --markdown "${markdown[@]}" >"$build/table.md"
+  mv "$build/table.md" "$table"
+  echo "$table"
+  exit 0
+fi
+if [ -n "$names" ]; then
+  # shellcheck disable=SC2086
+  count $names
+  exit 0
+fi
+# A virtual machine may offer AMX without saying how its tiles look: oneDNN then dies with SIGILL in bfloat16.
+export ONEDNN_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}" DNNL_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}"
+if [ -n "$busy" ] && [ "$busy" != 0 ]; then
+  args+=(--busy "$busy")
+  rows="${rows:-digits_epoch|mm_1024_f32}" threads="${threads:-2}"
+fi
+[ -z "$rows" ] || args+=(--rows "$rows")
+[ -z "$threads" ] || args+=(--threads "$threads")
+if [ -n "$counts" ]; then
+  file=$(mktemp)
+  trap 'rm -f "$file"' EXIT
+  # Training on convolutions takes valgrind hours and tells nothing about the cost of a call.
+  # shellcheck disable=SC2046
+  count $("$bench" "${sides[@]}" ${rows:+--rows "$rows"} --list | awk '$1 ~ /^(small|train_small)$/ && $2 !~ /^digits/ { print $2 }') >"$file"
+  args+=(--counts "$file")
+fi
+"$bench" "${sides[@]}" "${args[@]}"

@@ -1,63 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The limits of small calls: what no design can avoid, as plain loops on mapped buffers.
-#include <sys/mman.h>
+#include <dnnl.h>
 
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <random>
+#include "bench/floors/floors.h"
 
-#include "bench/harness.h"
-
-using bench::keep;
-using bench::Suite;
-
+namespace bench::floors {
 namespace {
-
-std::mt19937_64 generator(1);
-
-template <class T>
-using Buffer = std::shared_ptr<T[]>;
-
-template <class T>
-Buffer<T> raw(long n) {
-  size_t bytes = size_t(n) * sizeof(T);
-  size_t align = bytes >= (2u << 20) ? (2u << 20) : 64;
-  bytes = (bytes + align - 1) / align * align;
-  void* p = aligned_alloc(align, bytes);
-  if (align > 64) madvise(p, bytes, MADV_HUGEPAGE);
-  std::memset(p, 0, bytes);
-  return Buffer<T>(static_cast<T*>(p), [](T* q) { free(q); });
-}
-
-Buffer<float> floats(long n) {
-  auto b = raw<float>(n);
-  uint32_t state = uint32_t(generator());
-  for (long i = 0; i < n; ++i) {
-    state = state * 1664525u + 1013904223u;
-    b[i] = float(state >> 8) * 0x1p-24f;
-  }
-  return b;
-}
-
-Buffer<int64_t> integers(long n, int64_t below) {
-  auto b = raw<int64_t>(n);
-  for (long i = 0; i < n; ++i) b[i] = int64_t(generator() % uint64_t(below));
-  return b;
-}
-
-// ---- small calls ----
-
-// What no design can avoid for a fresh result: one heap block for header and data, one indirect call, one free.
-using Kernel = void (*)(float*, float const*, float const*, long);
-template <class F>
-Kernel hidden(F f) {
-  Kernel volatile k = f;
-  return k;
-}
 
 auto fresh_call(Kernel k, long na, long nb, long nout) {
   return [=, a = floats(na), b = floats(nb)] {
@@ -77,12 +26,6 @@ auto view_call() {
   };
 }
 
-typedef float V __attribute__((vector_size(64), aligned(4)));
-inline V load(float const* p) { return *reinterpret_cast<V const*>(p); }
-inline void store(float* p, V v) { *reinterpret_cast<V*>(p) = v; }
-
-// C[m x n] = A * B for small sizes; A is read as A[i*ai + k*ak], so a transposed A costs nothing. n is a multiple
-// of 16.
 template <int rows, int vectors>
 inline void tile(float const* a, long ai, long ak, float const* b, long ldb, float* c, long ldc, long k) {
   V acc[rows][vectors] = {};
@@ -98,6 +41,8 @@ inline void tile(float const* a, long ai, long ak, float const* b, long ldb, flo
     for (int v = 0; v < vectors; ++v) store(c + r * ldc + 16 * v, acc[r][v]);
 }
 
+}  // namespace
+
 void small_gemm(float const* a, long ai, long ak, float const* b, float* c, long m, long n, long k) {
   long i = 0;
   if (n == 64) {
@@ -108,10 +53,9 @@ void small_gemm(float const* a, long ai, long ak, float const* b, float* c, long
   }
 }
 
-void small(Suite& s) {
-  auto row = [&](char const* name, auto make, char const* note = "", double per = 1) {
-    s.row("small", name, make, note, per);
-  };
+namespace {
+
+void creation_and_adds(Group const& row) {
   auto none = hidden([](float*, float const*, float const*, long) {});
   auto add1 = hidden([](float* o, float const* a, float const* b, long) { o[0] = a[0] + b[0]; });
   row(
@@ -147,6 +91,9 @@ void small(Suite& s) {
         };
       },
       "two mallocs");
+}
+
+void arithmetic(Group const& row) {
   row("relu_44", [] {
     return fresh_call(hidden([](float* o, float const* a, float const*, long) {
                         for (int i = 0; i < 16; ++i) o[i] = a[i] > 0 ? a[i] : 0;
@@ -171,6 +118,9 @@ void small(Suite& s) {
                       }),
                       16, 1, 16);
   });
+}
+
+void products(Group const& row) {
   row("mm_44", [] {
     return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
                         for (int i = 0; i < 4; ++i)
@@ -190,6 +140,18 @@ void small(Suite& s) {
             4096, 4096, 4096);
       },
       "hand-tiled loops");
+  row(
+      "mm_64",
+      [] {
+        return fresh_call(hidden([](float* o, float const* a, float const* b, long) {
+                            dnnl_sgemm('N', 'N', 64, 64, 64, 1, a, 64, b, 64, 0, o, 64);
+                          }),
+                          4096, 4096, 4096);
+      },
+      "oneDNN sgemm");
+}
+
+void views(Group const& row) {
   for (char const* name : {"view", "select", "transpose", "slice", "index_1_2"})
     row(
         name, [] { return view_call(); }, "malloc a header, fill, free");
@@ -211,13 +173,12 @@ void small(Suite& s) {
 
 }  // namespace
 
-extern "C" bench::Side* bench_side() {
-  static bench::Side* side = [] {
-    auto* s = new bench::Side;
-    s->library = "floors";
-    s->set_threads = nullptr;
-    small(s->suite);
-    return s;
-  }();
-  return side;
+void small(Suite& s) {
+  Group row{s, "small"};
+  creation_and_adds(row);
+  arithmetic(row);
+  products(row);
+  views(row);
 }
+
+}  // namespace bench::floors

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Times rows of several sides in turn.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/harness.h"
+
+namespace bench {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string rows = ".*", json, counts, count, ours, peer, floors, commit;
+  std::vector<std::string> markdown;
+  int threads = 1, pairs = 9, busy = 0;
+  long calls = 200;
+  bool list = false;
+};
+
+struct Sides {
+  Side *ours = nullptr, *peer = nullptr, *floors = nullptr;
+};
+
+// Ours, then those that only the floors have: a ceiling of the machine, or a row that ours lacks.
+std::vector<const Row*> rows(const Sides& s, const std::string& pattern);
+
+// Pairs of A B until the spread is at most 0.15, three times at most; else the best try, marked noisy.
+Json measure(const Sides& s, const Row& row, const Options& o);
+
+// Processes that spin while they are let: neighbours that want a core. Started before any thread is.
+class Neighbours {
+ public:
+  explicit Neighbours(int count);
+  ~Neighbours();
+  Neighbours(const Neighbours&) = delete;
+  Neighbours& operator=(const Neighbours&) = delete;
+  void run() const;
+  void pause() const;
+
+ private:
+  std::vector<int> pids;
+};
+
+// Each side alone and beside its neighbours, in turn.
+Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbours& n);
+
+std::string table_head(const Options& o);
+std::string table_line(const Json& j);
+// The markdown table of files that --json wrote.
+int markdown(const std::vector<std::string>& files);
+std::string processor();
+
+}  // namespace bench
