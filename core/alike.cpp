@@ -37,7 +37,13 @@ namespace {
   return true;
 }();
 
-bool fits(const TensorImpl& t, const TensorImpl& first) {
+constexpr uint64_t bit(ScalarType t) { return uint64_t{1} << static_cast<int>(t); }
+constexpr uint64_t kFloating =
+    bit(ScalarType::Half) | bit(ScalarType::Float) | bit(ScalarType::Double) | bit(ScalarType::BFloat16);
+
+inline bool is_floating(ScalarType t) { return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1); }
+
+inline bool fits(const TensorImpl& t, const TensorImpl& first) {
   if (!t.contiguous() || t.dtype != first.dtype || t.slot != first.slot || t.index != first.index) return false;
   if (t.ndim() != first.ndim()) return false;
   for (int d = 0; d < t.ndim(); ++d) {
@@ -53,7 +59,7 @@ const TensorImpl* first_of_alike(const Op& op, const tn_value* in) {
     if (in[i].tag == TN_TAG_TENSOR) {
       const TensorImpl& t = *TensorImpl::from_view(in[i].u.tensor);
       if (first == nullptr) {
-        if (!t.contiguous() || !isFloatingType(t.dtype)) return nullptr;
+        if (!t.contiguous() || !is_floating(t.dtype)) return nullptr;
         first = &t;
       } else if (!fits(t, *first)) {
         return nullptr;

@@ -88,7 +88,7 @@ enum class Alike : uint8_t { No, Same, Bool };
 extern Alike g_alike[kMaxOps];
 // The short way of such a row; false if this call must take the long one.
 bool call_alike(const Op& op, const tn_value* in, TensorImpl** outs, Form form);
-// tensor_impl.cpp: a row-major tensor of the shape and on the device of another.
+// tensor_impl.cpp: a row-major tensor of the shape and on the device of another, which is row-major itself.
 Impl new_alike(const TensorImpl& t, ScalarType dtype);
 
 // dispatch.cpp: the trampoline. True if the kernel did it, false if it declined; throws its error.

@@ -70,7 +70,7 @@ const tn_device_api* pinning_device() {
 Ref<Storage> Storage::make(int slot, int index, uint64_t bytes) {
   if (slot == 0) index = 0;
   if (TENON_UNLIKELY(index < 0)) index = current_index(slot);
-  tn_stream* stream = current_stream(slot, index);
+  tn_stream* stream = slot == 0 ? nullptr : current_stream(slot, index);
   Block b = cache_alloc(slot, index, bytes, stream);
   Storage* s;
   try {

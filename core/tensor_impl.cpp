@@ -298,8 +298,29 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
 }
 
 Impl new_alike(const TensorImpl& t, ScalarType dtype) {
-  const uint64_t bytes = static_cast<uint64_t>(t.numel) * item_size(dtype);
-  return Impl::adopt(make_over(dtype, Storage::make(t.slot, t.index, bytes), 0, t.ndim(), t.view.sizes, nullptr));
+  Ref<Storage> storage = Storage::make(t.slot, t.index, static_cast<uint64_t>(t.numel) * item_size(dtype));
+  if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
+    return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));
+  }
+  TensorImpl* made = TensorImplAccess::make();
+  const Storage& s = *storage;
+  made->slot = t.slot;
+  made->index = t.index;
+  made->dtype = dtype;
+  made->numel = t.numel;
+  const Dims d = place(*made, t.ndim(), nullptr);
+  for (int i = 0; i < t.ndim(); ++i) {
+    d.sizes[i] = t.view.sizes[i];
+    d.strides[i] = t.view.strides[i];
+  }
+  made->view.data = s.data;
+  made->view.device = t.view.device;
+  made->view.dtype = abi_dtype(dtype);
+  made->view.byte_offset = s.base;
+  made->view.storage = &s.head;
+  made->view.flags = TN_TENSOR_CONTIGUOUS | (t.view.flags & TN_TENSOR_OPAQUE);
+  made->storage = std::move(storage);
+  return Impl::adopt(made);
 }
 
 void resize(TensorImpl& t, int ndim, const int64_t* sizes) {

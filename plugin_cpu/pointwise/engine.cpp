@@ -317,15 +317,8 @@ bool run_short(const Loops& loops, Kind kind, DType dtype, Tensor out, std::init
   return true;
 }
 
-}  // namespace
-
-tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in, std::initializer_list<Param> params,
-              Guard guard) {
-  if (const Operand& first = *in.begin(); first.tensor.defined()) {
-    const DType d = first.tensor.dtype();
-    if (d == kFloat32 && run_short<float>(loops, kKindF32, d, out, in, params)) return TN_OK;
-    if (d == kFloat64 && run_short<double>(loops, kKindF64, d, out, in, params)) return TN_OK;
-  }
+__attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out, std::initializer_list<Operand> in,
+                                             std::initializer_list<Param> params, Guard guard) {
   Job job;
   job.loops = &loops;
   job.out = out;
@@ -382,6 +375,18 @@ tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in,
     loop(out.data<char>() + begin * out_size, p, job.params, end - begin);
   });
   return TN_OK;
+}
+
+}  // namespace
+
+tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in, std::initializer_list<Param> params,
+              Guard guard) {
+  if (const Operand& first = *in.begin(); first.tensor.defined()) {
+    const DType d = first.tensor.dtype();
+    if (d == kFloat32 && run_short<float>(loops, kKindF32, d, out, in, params)) return TN_OK;
+    if (d == kFloat64 && run_short<double>(loops, kKindF64, d, out, in, params)) return TN_OK;
+  }
+  return run_long(loops, out, in, params, guard);
 }
 
 }  // namespace tenon::cpu::pw
