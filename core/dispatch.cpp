@@ -128,12 +128,15 @@ void check_dtype(CallFrame& f) {
   if (f.c.checked == ScalarType::Undefined) f.c.checked = f.dtype;
 }
 
-TENON_COLD void call_view(CallFrame& f) {
-  const OutMeta& o = f.c.out[0];
-  TensorImpl& base = f.c.tensor(o.alias_of);
+// A view needs no kernel: its geometry is all there is.
+void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  Infer c(op, in, form);
+  op.infer(c);
+  const OutMeta& o = c.out[0];
+  TensorImpl& base = c.tensor(o.alias_of);
   Impl v = TensorImpl::make(base.dtype, base.storage, o.byte_offset, o.ndim, o.sizes, o.strides);
   v->counter = base.counter;
-  f.outs[0] = v.leak();
+  outs[0] = v.leak();
 }
 
 }  // namespace
@@ -142,10 +145,10 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   if (g_alike[op.index] != Alike::No && TENON_LIKELY(!g_watched.load(std::memory_order_relaxed)) &&
       call_alike(op, in, outs, form))
     return;
-  CallFrame f(op, in, outs, form);
   TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
+  if (op.kind == OpKind::View) return call_view(op, in, outs, form);
+  CallFrame f(op, in, outs, form);
   op.infer(f.c);
-  if (op.kind == OpKind::View) return call_view(f);
   find_device(f);
   check_dtype(f);
   KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);

@@ -244,6 +244,18 @@ Impl converted(const CallFrame& f, TensorImpl& t, ScalarType dtype) {
   return made;
 }
 
+// Whether a kernel must be given another tensor in place of this one.
+bool unfit(const CallFrame& f, const TensorImpl& t, bool cast, bool contiguous) {
+  return (cast && t.dtype != f.c.compute) || (contiguous && !t.contiguous());
+}
+
+bool list_fits(const CallFrame& f, const tn_value& v, bool cast, bool contiguous) {
+  for (uint32_t k = 0; k < v.len; ++k) {
+    if (v.u.tensors[k] && unfit(f, *TensorImpl::from_view(v.u.tensors[k]), cast, contiguous)) return false;
+  }
+  return true;
+}
+
 TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
   const tn_value v = f.in[i];
   if (!f.lists) f.lists = std::make_unique<CallFrame::Lists>();
@@ -251,9 +263,8 @@ TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
   for (const tn_tensor*& p : list) {
     if (!p) continue;
     TensorImpl& t = *TensorImpl::from_view(p);
-    bool wrong = cast && t.dtype != f.c.compute;
-    if (!wrong && !(contiguous && !t.contiguous())) continue;
-    f.lists->tensors.push_back(converted(f, t, wrong ? f.c.compute : t.dtype));
+    if (!unfit(f, t, cast, contiguous)) continue;
+    f.lists->tensors.push_back(converted(f, t, cast ? f.c.compute : t.dtype));
     p = &f.lists->tensors.back()->view;
   }
   f.lists->views.push_back(std::move(list));
@@ -278,7 +289,8 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
     const tn_value& v = f.in[i];
     const uint64_t bit = uint64_t{1} << i;
     if (TENON_UNLIKELY(v.tag == TN_TAG_TENSOR_LIST)) {
-      if (contiguous || (casts && (f.c.operands & bit))) convert_list(f, i, casts && (f.c.operands & bit), contiguous);
+      const bool cast = casts && (f.c.operands & bit);
+      if (!list_fits(f, v, cast, contiguous)) convert_list(f, i, cast, contiguous);
       continue;
     }
     if (v.tag != TN_TAG_TENSOR || f.op().args[i].mutates) continue;

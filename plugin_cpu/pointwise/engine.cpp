@@ -295,20 +295,20 @@ bool run_short(const Loops& loops, Kind kind, DType dtype, Tensor out, std::init
   if (n == 0 || n > kGrain) return false;
   const char* p[kMaxInputs];
   T number;
-  bool value = false;
-  int k = 0;
-  for (const Operand& o : in) {
-    if (value) return false;
-    if (o.tensor.defined()) {
-      if (!o.tensor.contiguous() || o.tensor.dtype() != dtype || !same_sizes(o.tensor, out)) return false;
-      p[k++] = o.tensor.data<char>();
-    } else {
-      value = true;
-      number = o.number.to<T>();
-      p[k++] = reinterpret_cast<const char*>(&number);
-    }
+  LoopFn loop = loops.full[kind];
+  const Operand* last = in.end() - 1;
+  if (!last->tensor.defined()) {
+    number = last->number.to<T>();
+    p[last - in.begin()] = reinterpret_cast<const char*>(&number);
+    loop = loops.value[kind];
+    --last;
   }
-  const LoopFn loop = value ? loops.value[kind] : loops.full[kind];
+  const char** to_data = p;
+  for (const Operand* o = in.begin(); o <= last; ++o) {
+    const Tensor t = o->tensor;
+    if (!t.defined() || !t.contiguous() || t.dtype() != dtype || !same_sizes(t, out)) return false;
+    *to_data++ = t.data<char>();
+  }
   if (loop == nullptr) return false;
   T numbers[kMaxParams];
   T* to = numbers;
