@@ -40,4 +40,14 @@ void small_rows(Suite& s) {
   row("index_1_2", [] { return [a = torch::rand({4, 4})] { keep(a.index({1, 2})); }; });
   row("item", [] { return [a = torch::rand({1})] { keep(a.item<float>()); }; });
   row("cat_8_8", [] { return [a = torch::rand({8}), b = torch::rand({8})] { keep(torch::cat({a, b})); }; });
+  // On a device whose kernels return at once: the frame alone. Only Tenon has one.
+  row(
+      "null_add_1",
+      [] {
+        Tensor a = torch::empty({1}, torch::TensorOptions().device(torch::Device("null")));
+        return [a, b = torch::empty_like(a)] { keep(a + b); };
+      },
+      "a kernel that returns at once");
+  row("null_neg_1",
+      [] { return [a = torch::empty({1}, torch::TensorOptions().device(torch::Device("null")))] { keep(a.neg()); }; });
 }

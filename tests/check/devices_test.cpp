@@ -37,4 +37,19 @@ TEST(NullDevice, IsNeverAskedForAWrongRange) {
   EXPECT_EQ(back.sum().item<double>(), 0);
 }
 
+// Shape rules, promotion, broadcasting and outputs without arithmetic.
+TEST(NullDevice, ServesACallWithoutComputing) {
+  Tensor x = empty({4, 1}, TensorOptions().device(Device("null"))), y = empty({3}, x.options().dtype(kFloat64));
+  core::reset_fallback_counts();
+  Tensor sum = x + y;
+  EXPECT_EQ(sum.sizes(), IntArrayRef({4, 3}));
+  EXPECT_EQ(sum.scalar_type(), kFloat64);
+  EXPECT_EQ(sum.device(), x.device());
+  EXPECT_EQ((x + x).mul(2).neg().relu().sizes(), x.sizes());
+  x.add_(1);
+  EXPECT_TRUE(core::fallback_counts().empty()) << core::fallback_summary();
+  x.exp();  // has no kernel there
+  EXPECT_FALSE(core::fallback_counts().empty());
+}
+
 }  // namespace
