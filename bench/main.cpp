@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <regex>
 
 #include "bench/measure.h"
 
@@ -80,12 +81,14 @@ int measure(const Options& o) {
   if (!s.ours) return 1;
   if (!o.count.empty()) return count(s.ours, o);
   auto rows = bench::rows(s, o.rows);
-  if (rows.empty()) {
+  const bool startup = !o.startup_ours.empty() && !o.busy && std::regex_match("startup", std::regex(o.rows));
+  if (rows.empty() && !startup) {
     std::fprintf(stderr, "bench: no row matches '%s'\n", o.rows.c_str());
     return 2;
   }
   if (o.list) {
     for (auto* row : rows) std::printf("%s %s\n", row->group.c_str(), row->name.c_str());
+    if (startup) std::printf("process startup\n");
     return 0;
   }
   for (Side* side : {s.ours, s.peer, s.floors}) {
@@ -99,14 +102,17 @@ int measure(const Options& o) {
   }
   auto counted = counts(o.counts);
   std::printf("%s\n", bench::table_head(o).c_str());
-  for (const bench::Row* row : rows) {
-    Json j = o.busy ? measure_busy(s, *row, o, neighbours) : measure(s, *row, o);
-    if (auto at = counted.find(row->name); at != counted.end()) j.update(at->second);
+  auto report = [&](Json j) {
+    if (auto at = counted.find(j["row"]); at != counted.end()) j.update(at->second);
     j.update(Json{{"date", today()}, {"cpu", bench::processor()}, {"commit", o.commit}});
     std::printf("%s\n", bench::table_line(j).c_str());
     std::fflush(stdout);
     if (json.is_open()) json << j.dump() << std::endl;
+  };
+  for (const bench::Row* row : rows) {
+    report(o.busy ? measure_busy(s, *row, o, neighbours) : measure(s, *row, o));
   }
+  if (startup) report(bench::measure_startup(o));
   return 0;
 }
 
@@ -125,6 +131,8 @@ int main(int argc, char** argv) {
   app.add_option("--ours", o.ours);
   app.add_option("--peer", o.peer);
   app.add_option("--floors", o.floors);
+  app.add_option("--startup-ours", o.startup_ours, "program of the row startup");
+  app.add_option("--startup-peer", o.startup_peer);
   app.add_option("--commit", o.commit, "what is measured, for --json");
   app.add_option("--counts", o.counts, "file of counts to merge into the objects of --json");
   app.add_option("--count", o.count, "run one row of --ours untimed, for callgrind or the malloc counter");

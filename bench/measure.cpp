@@ -21,11 +21,15 @@ double quantile(std::vector<double> v, double q) {
   return v[static_cast<std::size_t>(q * static_cast<double>(v.size() - 1))];
 }
 
+}  // namespace
+
 Json median(const std::vector<double>& v) { return v.empty() ? Json() : Json(quantile(v, 0.5)); }
 
 Json spread(const std::vector<double>& v) {
   return v.empty() ? Json() : Json((quantile(v, 0.75) - quantile(v, 0.25)) / quantile(v, 0.5));
 }
+
+namespace {
 
 struct Contender {
   Side* side;
@@ -121,15 +125,19 @@ std::vector<const Row*> rows(const Sides& s, const std::string& pattern) {
   return found;
 }
 
-Json measure(const Sides& s, const Row& row, const Options& o) {
+Json best_of_three(const std::function<Json()>& once) {
   Json best;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    Json j = once(s, row, o);
+    Json j = once();
     if (best.is_null() || (j["spread"].is_number() && j["spread"] < best["spread"])) best = j;
     if (!best["spread"].is_number() || best["spread"] <= 0.15) return best;
   }
   best["noisy"] = true;
   return best;
+}
+
+Json measure(const Sides& s, const Row& row, const Options& o) {
+  return best_of_three([&] { return once(s, row, o); });
 }
 
 Neighbours::Neighbours(int count) {

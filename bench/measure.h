@@ -3,6 +3,7 @@
 // Times rows of several sides in turn.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,7 +16,7 @@ namespace bench {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string rows = ".*", json, counts, count, ours, peer, floors, commit;
+  std::string rows = ".*", json, counts, count, ours, peer, floors, commit, startup_ours, startup_peer;
   std::vector<std::string> markdown;
   int threads = 1, pairs = 9, busy = 0;
   long calls = 200;
@@ -26,11 +27,21 @@ struct Sides {
   Side *ours = nullptr, *peer = nullptr, *floors = nullptr;
 };
 
+// Null where there is nothing; the spread is the interquartile range / median.
+Json median(const std::vector<double>& v);
+Json spread(const std::vector<double>& v);
+
 // Ours, then those that only the floors have: a ceiling of the machine, or a row that ours lacks.
 std::vector<const Row*> rows(const Sides& s, const std::string& pattern);
 
-// Pairs of A B until the spread is at most 0.15, three times at most; else the best try, marked noisy.
+// Tries until the spread is at most 0.15, three times at most; then the best try is marked noisy.
+Json best_of_three(const std::function<Json()>& once);
+
+// Pairs of A B.
 Json measure(const Sides& s, const Row& row, const Options& o);
+
+// One add in a fresh process: its time, and in ours_bytes and peer_bytes what was resident.
+Json measure_startup(const Options& o);
 
 // Processes that spin while they are let: neighbours that want a core. Started before any thread is.
 class Neighbours {

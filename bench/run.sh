@@ -48,6 +48,8 @@ ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" 
 sides=(--ours "$ours" --commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
 [ ! -e "$floors" ] || sides+=(--floors "$floors")
 [ "$whose" = ours ] || [ ! -e "$peer" ] || sides+=(--peer "$peer")
+[ ! -e "$build/bin/bench_startup" ] || sides+=(--startup-ours "$build/bin/bench_startup")
+[ "$whose" = ours ] || [ ! -e "$build/bin/bench_startup_peer" ] || sides+=(--startup-peer "$build/bin/bench_startup_peer")
 
 # count ROW ...: one object a row and library. valgrind has no AVX-512: both libraries are held to AVX2. The overhead of
 # a call does not depend on it.
