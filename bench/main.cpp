@@ -141,7 +141,8 @@ int main(int argc, char** argv) {
   try {
     return o.markdown.empty() ? measure(o) : bench::markdown(o.markdown);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench: %s\n", e.what());
+    std::string what = e.what();
+    std::fprintf(stderr, "bench: %s\n", what.substr(0, what.find('\n')).c_str());
     return 1;
   }
 }
