@@ -151,7 +151,7 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   } else {
     call_shutdown(*ours);
   }
-  ours.release();
+  (void)ours.release();
   return out;
 }
 
