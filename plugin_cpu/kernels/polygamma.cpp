@@ -33,13 +33,20 @@ double hurwitz_zeta(double s, double x) {
   return sum;
 }
 
-double polygamma_of(int64_t n, double x) {
+// By reflection below zero, with the sine in the precision of T as ATen takes it: at a negative integer the sine of the
+// rounded argument is not zero, and the large finite number that comes out is what programs know.
+template <class T>
+double trigamma_below_zero(T x) {
+  const T pi = static_cast<T>(3.14159265358979323846), s = std::sin(pi * x);
+  return static_cast<double>((pi * pi) / (s * s)) - hurwitz_zeta(2, 1 - static_cast<double>(x));
+}
+
+template <class T>
+double polygamma_of(int64_t n, T given) {
+  const double x = static_cast<double>(given);
   if (n == 0) return math::digamma(x);
+  if (n == 1 && x < 0) return trigamma_below_zero(given);
   if (x <= 0 && x == std::floor(x)) return n % 2 ? HUGE_VAL : -HUGE_VAL;
-  if (x < 0 && n == 1) {  // trigamma by reflection
-    const double s = std::sin(3.14159265358979323846 * x), r = 3.14159265358979323846 / s;
-    return r * r - hurwitz_zeta(2, 1 - x);
-  }
   const double sign = n % 2 ? 1 : -1, order = static_cast<double>(n);
   return sign * std::exp(std::lgamma(order + 1)) * hurwitz_zeta(order + 1, x);
 }
@@ -51,8 +58,7 @@ tn_status polygamma(Call&, Tensor out, int64_t n, Tensor self) {
     T* to = out.data<T>();
     parallel_for(self.numel(), 1024, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        to[i] = static_cast<T>(
-            static_cast<compute_t<T>>(polygamma_of(n, static_cast<double>(static_cast<compute_t<T>>(in[i])))));
+        to[i] = static_cast<T>(static_cast<compute_t<T>>(polygamma_of(n, static_cast<compute_t<T>>(in[i]))));
       }
     });
   });
