@@ -56,6 +56,7 @@ bool contains(const std::vector<core::TensorImpl*>& list, const Tensor& t) {
 void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
   n_grads = static_cast<uint32_t>(outputs.size());
   ctx.saved_.resize(ctx.to_save_.size());
+  for (const Tensor& t : inputs) inputs_.push_back(t.defined() ? Shape{t.sizes().vec(), t.options()} : Shape{});
   auto self = core::Ref<FunctionNode>::share(this);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Tensor& t = outputs[i];
@@ -82,6 +83,34 @@ void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
   ctx.to_save_.clear();
 }
 
+namespace {
+
+// Whether a gradient of shape `from` sums to the shape `to` that was broadcast.
+bool sums_to(IntArrayRef from, IntArrayRef to) {
+  if (to.size() > from.size()) return false;
+  for (std::size_t k = 1; k <= to.size(); ++k) {
+    if (to[to.size() - k] != 1 && to[to.size() - k] != from[from.size() - k]) return false;
+  }
+  return true;
+}
+
+// AG16, or the gradient in its argument's shape and dtype.
+Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g, const FunctionNode::Shape& of) {
+  if (!g.defined()) return g;
+  if (!sums_to(g.sizes(), of.sizes)) {
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got ", core::text(g.sizes()),
+                           ", expected ", core::text(of.sizes)));
+  }
+  if (g.device() != of.options.device()) {
+    throw Error(core::join(label, " returned an invalid gradient at ", at, ": got device ", g.device().str(),
+                           ", expected ", of.options.device().str()));
+  }
+  Tensor out = g.sizes() == of.sizes ? g : g.sum_to_size(of.sizes);
+  return out.scalar_type() == of.options.dtype() ? out : out.to(of.options.dtype());
+}
+
+}  // namespace
+
 void FunctionNode::apply(Tensor* grads, Tensor* out) {
   variable_list in(grads, grads + n_grads);
   if (ctx.materialize_grads_) {
@@ -100,7 +129,8 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
       TENON_CHECK(!result[i].defined(), Error, label, " returned an invalid gradient at ", i,
                   ": that argument is no tensor");
     } else {
-      out[edge_of_argument[i]] = std::move(result[i]);
+      const uint32_t edge = edge_of_argument[i];
+      if (edges[edge].function) out[edge] = checked_gradient(label, i, result[i], inputs_[edge]);
     }
   }
 }

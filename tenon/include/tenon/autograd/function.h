@@ -65,7 +65,7 @@ struct TENON_API FunctionNode final : NodeWith<0> {
     std::vector<int64_t> sizes;
     TensorOptions options;
   };
-  std::vector<Shape> outputs_;
+  std::vector<Shape> outputs_, inputs_;
 };
 
 template <class T>
