@@ -134,7 +134,7 @@ void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   op.infer(c);
   const OutMeta& o = c.out[0];
   TensorImpl& base = c.tensor(o.alias_of);
-  Impl v = TensorImpl::make(base.dtype, base.storage, o.byte_offset, o.ndim, o.sizes, o.strides);
+  Impl v = TensorImpl::make(o.dtype, base.storage, o.byte_offset, o.ndim, o.sizes, o.strides);
   v->counter = base.counter;
   outs[0] = v.leak();
 }

@@ -237,7 +237,11 @@ TENON_BINARY(>=, ge)
 #undef TENON_COMMUTES
 #undef TENON_BINARY
 Tensor operator-(const Scalar& a, const Tensor& b) { return rsub(b, a); }
-Tensor operator/(const Scalar& a, const Tensor& b) { return b.reciprocal().mul(a); }
+Tensor operator/(const Scalar& a, const Tensor& b) {
+  const bool era = autograd::t_mode & autograd::kEra04;
+  if (TENON_UNLIKELY(era) && isIntegralType(b.scalar_type(), false)) return full({}, a, b.options()).div(b);
+  return b.reciprocal().mul(a);
+}
 Tensor operator%(const Scalar& a, const Tensor& b) { return scalar_tensor(a, b.options()).remainder(b); }
 Tensor operator<(const Scalar& a, const Tensor& b) { return b.gt(a); }
 Tensor operator<=(const Scalar& a, const Tensor& b) { return b.ge(a); }

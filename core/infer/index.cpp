@@ -5,6 +5,7 @@
 
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/core/log.h"
 
 namespace tenon::core {
 namespace {
@@ -98,6 +99,8 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
       fail<IndexError>(c, "too many indices (", c.list_size(arg), ") for rank ", self.ndim());
     }
     if (t) {
+      if (mask && t->dtype == kByte)
+        warn_once("uint8-mask", "deprecated", join(c.op.name, ": a uint8 tensor is used as a mask; use bool"));
       if (mask && !masks) fail<IndexError>(c, "masks are resolved by index, not here");
       if (!mask && t->dtype != kLong && t->dtype != kInt) {
         fail<IndexError>(c, "index tensors must be int64, int32 or bool, got ", dtype_name(t->dtype));

@@ -189,6 +189,38 @@ TENON_INFER(transpose) {
   finish(c, s);
 }
 
+// The last dimension is cut into smaller or joined into larger elements.
+TENON_INFER(view_dtype) {
+  const TensorImpl& t = c.tensor(0);
+  const ScalarType dtype = c.dtype(1, t.dtype);
+  const int64_t from = t.itemsize(), to = item_size(dtype);
+  Shape s;
+  copy_dims(c, t, s);
+  const int64_t offset = t.storage_offset() * from;
+  if (from != to) {
+    const std::string_view old_name = dtype_name(t.dtype), new_name = dtype_name(dtype);
+    if (t.ndim() == 0) fail<ValueError>(c, "a 0-dim ", old_name, " has no dimension to cut or join for ", new_name);
+    const int last = t.ndim() - 1;
+    if (t.size(last) != 1 && t.stride(last) != 1) {
+      fail<ValueError>(c, "from ", old_name, " to ", new_name, " the last dimension must have stride 1, got ",
+                       t.stride(last));
+    }
+    bool fits = t.size(last) * from % to == 0 && offset % to == 0;
+    for (int d = 0; d < last; ++d) {
+      fits = fits && (t.size(d) <= 1 || t.stride(d) * from % to == 0);
+      s.stride[d] = t.stride(d) * from / to;
+    }
+    if (!fits) {
+      fail<ValueError>(c, "sizes ", text(t.sizes()), ", strides ", text(t.strides()), " and offset ",
+                       t.storage_offset(), " of ", old_name, " do not fall on elements of ", new_name);
+    }
+    s.size[last] = t.size(last) * from / to;
+    s.stride[last] = 1;
+  }
+  finish(c, s);
+  c.out[0].dtype = dtype;
+}
+
 TENON_INFER(t) {
   const TensorImpl& t = c.tensor(0);
   if (t.ndim() > 2) fail<ValueError>(c, "expected at most 2 dimensions but 'self' has ", t.ndim());

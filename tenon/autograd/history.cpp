@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // How calls change histories: results, views, in-place writes.
+#include <algorithm>
 #include <cstring>
 
 #include "tenon/autograd/generated.h"
@@ -55,6 +56,16 @@ struct CopySlices final : NodeWith<0> {
   core::Ref<Node> fn;
 };
 
+// retain_grad follows a tensor to its new history.
+void move_retained(AutogradMeta& m, core::TensorImpl* impl, Node& to, uint32_t output_nr) {
+  if (!m.retains_grad || !m.grad_fn || !m.grad_fn->hooks) return;
+  auto& list = m.grad_fn->hooks->retained;
+  const auto gone = std::remove_if(list.begin(), list.end(), [&](const auto& e) { return e.second == impl; });
+  if (gone == list.end()) return;
+  list.erase(gone, list.end());
+  to.hooks_for_write().retained.emplace_back(output_nr, impl);
+}
+
 // Stands where an in-place op without a derivative wrote.
 struct NoDerivative final : NodeWith<1> {
   explicit NoDerivative(int op) : id(op) {}
@@ -69,6 +80,7 @@ void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
   core::TensorImpl* impl = t.unsafeGetTensorImpl();
   if (!impl || !differentiable(impl->dtype)) return;
   AutogradMeta& m = make_meta(t);
+  move_retained(m, impl, node, output_nr);
   m.grad_fn = core::Ref<Node>::share(&node);
   m.output_nr = output_nr;
   impl->flags |= core::kTracked;
@@ -92,9 +104,9 @@ void check_inplace(int id, const Tensor& self) {
   AutogradMeta* m = meta(self);
   if (!self.requires_grad() && !(m && m->is_view && m->base.requires_grad())) return;
   const char* op = core::op_at(id).name;
-  bool of_leaf = m && m->is_view ? m->base.is_leaf() && m->base.requires_grad() : self.is_leaf();
-  if (of_leaf) {
-    throw Error(core::join(op, "_: ", m && m->is_view ? "a view of " : "",
+  const bool itself = self.requires_grad() && self.is_leaf();
+  if (itself || (m && m->is_view && m->base.is_leaf() && m->base.requires_grad())) {
+    throw Error(core::join(op, "_: ", itself ? "" : "a view of ",
                            "a leaf that requires grad cannot be the target of an in-place operation"));
   }
   if (m && m->is_view && m->view_refuses_writes) {
@@ -200,6 +212,7 @@ core::Ref<autograd::Node> Tensor::grad_fn() const {
     EnableGradGuard grad;
     Tensor fresh = m->base.as_strided(sizes(), strides(), storage_offset());
     if (AutogradMeta* f = meta(fresh); f && f->grad_fn) {
+      autograd::move_retained(*m, impl_.get(), *f->grad_fn, f->output_nr);
       m->grad_fn = f->grad_fn;
       m->output_nr = f->output_nr;
       impl_->flags |= core::kTracked;

@@ -42,7 +42,12 @@ void Node::destroy(Node* n) noexcept {
   t_deleting = false;
 }
 
-AutogradMeta::~AutogradMeta() = default;
+AutogradMeta::~AutogradMeta() {
+  if (!retains_grad || !grad_fn || !grad_fn->hooks) return;
+  for (auto& [nr, impl] : grad_fn->hooks->retained) {
+    if (impl && impl->autograd == this) impl = nullptr;
+  }
+}
 
 AutogradMeta& make_meta(const Tensor& t) {
   core::TensorImpl* impl = t.unsafeGetTensorImpl();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/core/error.h"
+#include "tenon/core/log.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
@@ -25,6 +26,8 @@ OptTensors positions(Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
     }
     int64_t at = static_cast<int64_t>(out.size());
     Tensor mask = *i;
+    if (mask.scalar_type() == kUInt8)
+      warn_once("uint8-mask", "deprecated", "index: a uint8 tensor is used as a mask; use bool");
     if (mask.dim() == 0) {
       self = self.unsqueeze(at);
       mask = mask.reshape({1});

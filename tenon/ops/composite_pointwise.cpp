@@ -22,7 +22,7 @@ Rounding rounding(std::optional<std::string_view> mode) {
 }
 
 template <class Other>
-Tensor divide(const Tensor& self, const Other& other, std::optional<std::string_view> mode) {
+Tensor rounded_quotient(const Tensor& self, const Other& other, std::optional<std::string_view> mode) {
   switch (rounding(mode)) {
     case Rounding::Trunc:
       return tenon::_div_trunc(self, other);
@@ -37,15 +37,21 @@ Tensor divide(const Tensor& self, const Other& other, std::optional<std::string_
 }  // namespace
 
 Tensor div_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
-  return divide(self, other, rounding_mode);
+  return rounded_quotient(self, other, rounding_mode);
 }
 Tensor div_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
-  return divide(self, other, rounding_mode);
+  return rounded_quotient(self, other, rounding_mode);
 }
 Tensor true_divide_Tensor(const Tensor& self, const Tensor& other) { return tenon::div(self, other); }
 Tensor true_divide_Scalar(const Tensor& self, const Scalar& other) { return tenon::div(self, other); }
 Tensor divide_Tensor(const Tensor& self, const Tensor& other) { return tenon::div(self, other); }
 Tensor divide_Scalar(const Tensor& self, const Scalar& other) { return tenon::div(self, other); }
+Tensor divide_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
+  return rounded_quotient(self, other, rounding_mode);
+}
+Tensor divide_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
+  return rounded_quotient(self, other, rounding_mode);
+}
 Tensor multiply_Tensor(const Tensor& self, const Tensor& other) { return tenon::mul(self, other); }
 Tensor multiply_Scalar(const Tensor& self, const Scalar& other) { return tenon::mul(self, other); }
 Tensor subtract_Tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {

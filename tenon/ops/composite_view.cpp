@@ -162,6 +162,7 @@ Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {
   return self.movedim(IntArrayRef(source), IntArrayRef(destination));
 }
 Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return self.transpose(axis0, axis1); }
+Tensor swapdims(const Tensor& self, int64_t dim0, int64_t dim1) { return self.transpose(dim0, dim1); }
 
 Tensor mT(const Tensor& self) {
   TENON_CHECK(self.dim() >= 2, ValueError, "mT: expected at least 2 dimensions, got ", self.dim());

@@ -32,6 +32,11 @@ struct NodePlan {
   std::vector<const Arg*> inputs;     // differentiable arguments, in order of the schema
   bool reduces = false;               // gradients go back to the arguments' shapes
 };
+// The row's rule under compat::Era04, empty if it has none, and the functions that follow it.
+std::string era_rule(const Row& row);
+std::string era_function(const Row& row, const std::string& rule);
+std::string era_inplace(const Row& row, const std::string& rule);
+std::string era_out(const Row& row, const std::string& rule);  // empty if the form needs none
 NodePlan plan_node(const Row& row);
 std::string node_name(const Row& row);
 

@@ -159,8 +159,9 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
                     ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
     // What the parts save must outlive the write: they see a copy of self.
-    return out + "  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() + "(" +
-           forward_args(s) + "); }(recording() && tracked(self) ? self.clone() : self));\n}\n";
+    return out +
+           "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() +
+           "(" + forward_args(s) + "); }(recording() && tracked(self) ? self.clone() : self));\n}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);
@@ -207,11 +208,14 @@ std::string out_form(const Row& r, const NodePlan&) {
   for (const Arg& a : s.args) {
     if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
   }
+  if (!era_out(r, era_rule(r)).empty()) {
+    out += "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_out_" + r.ident() + "(out, " + forward_args(s) + ");\n";
+  }
   out += refuse;
   for (std::size_t i = 0; i < n; ++i)
     out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
   if (r.composite()) {
-    out += "  auto value = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
+    out += "  const Today today;\n  auto value = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
     for (std::size_t i = 0; i < n; ++i) {
       std::string k = std::to_string(i);
       out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(value));\n" : "  write_out(id, out, value);\n";
@@ -222,6 +226,14 @@ std::string out_form(const Row& r, const NodePlan&) {
   boxing(s, locals, values);
   out += locals + "  const tn_value in[] = {" + values + "};\n  core::TensorImpl* outs[] = {" + list + "};\n";
   return out + "  core::call(core::g_rows[id], in, outs, core::Form::Out);\n  return " + back + ";\n}\n";
+}
+
+std::string era_forms(const Row& r, const std::string& rule) {
+  std::string out;
+  if (r.function || r.method) out += era_function(r, rule);
+  if (r.inplace) out += era_inplace(r, rule);
+  if (r.out) out += era_out(r, rule);
+  return out;
 }
 
 std::string unboxed(const Schema& s, std::size_t from) {
@@ -249,8 +261,8 @@ std::string by_name(const Row& r, std::string& entries) {
   if (r.function || r.method) {
     f = "boxed_" + id;
     std::string callee = r.composite() ? "composite::" + id : "call_" + id;
-    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  put(out, " + callee + "(" + unboxed(s, 0) +
-           "));\n}\n";
+    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n" +
+           (r.composite() ? "  const Today today;\n" : "") + "  put(out, " + callee + "(" + unboxed(s, 0) + "));\n}\n";
   }
   if (r.inplace) {
     i = "boxed_inplace_" + id;
@@ -274,8 +286,9 @@ std::string by_name(const Row& r, std::string& entries) {
   if (r.decomp) {
     d = "boxed_decomp_" + id;
     out += "void " + d +
-           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  put(out, decomp::" + id + "(" +
-           unboxed(s, 0) + "));\n}\n";
+           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today today;\n  put(out, "
+           "decomp::" +
+           id + "(" + unboxed(s, 0) + "));\n}\n";
   }
   entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
   return out;
@@ -285,7 +298,8 @@ std::string by_name(const Row& r, std::string& entries) {
 
 void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path) {
   std::string out = std::string(kGenerated) + "#include \"nodes_" + family +
-                    ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
+                    ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/autograd/era04.h\"\n#include "
+                    "\"tenon/ops/composite.gen.h\"\n\n";
   out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\nnamespace {\n\n";
   std::string api = "}  // namespace\n\n", boxed, entries;
   for (const Row& r : rows) {
@@ -296,27 +310,40 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
       out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
-             ") {\n  RowScope scope_of_row(op_id::" + r.ident() + ");\n  return composite::" + r.ident() + "(" +
-             forward_args(s) + ");\n}\n";
+             ") {\n  RowScope scope_of_row(op_id::" + r.ident() +
+             ");\n  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n}\n";
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }
     if (r.inplace) out += inplace_form(r, plan);
+    const std::string rule = era_rule(r);
+    if (!rule.empty()) out += era_forms(r, rule);
+    const auto era = [&](const std::string& form, const std::string& args) {
+      return rule.empty()
+                 ? ""
+                 : "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_" + form + r.ident() + "(" + args + ");\n";
+    };
     if (r.function)
-      api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") { return " + callee + "(" +
-             forward_args(s) + "); }\n";
+      api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") {\n" + era("", forward_args(s)) +
+             "  return " + callee + "(" + forward_args(s) + ");\n}\n";
     std::string self_args = forward_args(s);
     if (r.method || r.inplace) self_args = "*this" + self_args.substr(s.args[0].name.size());
     if (r.method)
-      api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const { return " + callee +
-             "(" + self_args + "); }\n";
+      api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const {\n" +
+             era("", self_args) + "  return " + callee + "(" + self_args + ");\n}\n";
     if (r.inplace) {
       std::string rest = params(s, false, true);
-      api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n  inplace_" + r.ident() + "(" + self_args +
-             ");\n  return const_cast<Tensor&>(*this);\n}\n";
+      const auto write = [&](const std::string& args) {
+        return (rule.empty() ? ""
+                             : "  if (TENON_UNLIKELY(t_mode & kEra04))\n    era04_inplace_" + r.ident() + "(" + args +
+                                   ");\n  else\n  ") +
+               "  inplace_" + r.ident() + "(" + args + ");\n";
+      };
+      api += "Tensor& Tensor::" + s.name + "_(" + rest + ") const {\n" + write(self_args) +
+             "  return const_cast<Tensor&>(*this);\n}\n";
       if (r.function)
-        api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ") {\n  inplace_" +
-               r.ident() + "(" + forward_args(s) + ");\n  return self;\n}\n";
+        api += "Tensor& " + s.name + "_(Tensor& self" + (rest.empty() ? "" : ", " + rest) + ") {\n" +
+               write(forward_args(s)) + "  return self;\n}\n";
     }
     if (r.out) api += out_form(r, plan);
     boxed += by_name(r, entries);

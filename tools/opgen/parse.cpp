@@ -94,6 +94,15 @@ void require(Row& row, const std::string& rest, int line) {
   }
 }
 
+void set_era(Row& row, const std::string& rule, int line) {
+  for (const char* known : {"float", "index", "mask", "operands", "truncate"}) {
+    if (rule == known) row.era04 = rule;
+  }
+  if (row.era04.empty()) {
+    throw RowError(row.file, line, "unknown era04 rule '" + rule + "' (float, index, mask, operands, truncate)");
+  }
+}
+
 void set_property(Row& row, const std::string& key, const std::string& rest, int line) {
   if (key == "infer")
     row.infer = rest;
@@ -128,6 +137,8 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
     row.since.push_back(parse_schema(rest, row.file, line));
   else if (key == "grad")
     add_grad(row, rest, line);
+  else if (key == "era04")
+    set_era(row, rest, line);
   else if (key == "samples")
     row.samples = rest;
   else if (key == "doc")

@@ -63,7 +63,7 @@ struct Row {
   std::string file, family;
   int line = 0;
   Schema schema;
-  std::string infer, dtypes = "all", samples, doc, scalar_overload, kind = "kernel";
+  std::string infer, dtypes = "all", samples, doc, scalar_overload, kind = "kernel", era04;
   bool function = true, method = true, inplace = false, out = false;
   bool decomp = false, dynamic = false, no_kernel = false, cross_device = false;
   int random_words = 0;

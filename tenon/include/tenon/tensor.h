@@ -211,6 +211,21 @@ class TENON_API Tensor {
 
 #include "tenon/tensor_methods.gen.h"
 
+  // A number is the dimension here, where the functions var(x, 1) and std(x, 1) take it for `unbiased`.
+  Tensor var(int dim) const { return var(IntArrayRef(int64_t{dim})); }
+  Tensor std(int dim) const { return std(IntArrayRef(int64_t{dim})); }
+
+  // The same elements under another geometry, in this tensor. Counts as a write: AG02 for what was saved before.
+  Tensor& t_() const;
+  Tensor& transpose_(int64_t dim0, int64_t dim1) const;
+  Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }
+  Tensor& swapdims_(int64_t dim0, int64_t dim1) const { return transpose_(dim0, dim1); }
+  Tensor& squeeze_() const;
+  Tensor& squeeze_(int64_t dim) const;
+  Tensor& squeeze_(IntArrayRef dim) const;
+  Tensor& unsqueeze_(int64_t dim) const;
+  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt) const;
+
   // A function that a gradient passes through, owned by the tensor's history.
   struct Hook {
     virtual ~Hook() = default;

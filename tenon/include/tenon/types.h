@@ -26,8 +26,9 @@ class TensorOptions {
   TensorOptions(ScalarType d) : dtype_(d) {}
   TensorOptions(Device d) : device_(d) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
-  TensorOptions(const char* device) : device_(Device(device)) {}
-  TensorOptions(const std::string& device) : device_(Device(device)) {}
+  // "cuda:1". A template, so that the literal 0 is no null string and arange(0, 5, 0) has one meaning.
+  template <class T, class = std::enable_if_t<std::is_convertible_v<T&&, std::string_view>>>
+  TensorOptions(T&& device) : device_(Device(std::string_view(device))) {}
   TensorOptions(Layout l) : layout_(l) {}
   TensorOptions(MemoryFormat f) : memory_format_(f) {}
 

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Views in place: the tensor itself takes the geometry of its view.
+#include "op_ids.gen.h"
+#include "tenon/autograd/generated.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace {
+
+using autograd::meta;
+
+// Also without recording a tracked result keeps the step in its history: its gradient would come in the new shape.
+template <class View>
+Tensor& become(int id, const Tensor& self, View view) {
+  autograd::check_inplace(id, self);
+  const bool keeps_history = self.requires_grad() && !self.is_leaf();
+  Tensor v;
+  {
+    AutoGradMode record(keeps_history || GradMode::is_enabled());
+    v = view();
+  }
+  core::TensorImpl& t = *self.unsafeGetTensorImpl();
+  const core::TensorImpl& to = *v.unsafeGetTensorImpl();
+  autograd::AutogradMeta* m = t.autograd ? meta(self) : nullptr;
+  const bool current = m && m->is_view && m->view_version == t.version();
+  if (keeps_history) autograd::set_history(self, *v.grad_fn(), v.output_nr());
+  t.set_geometry(to.ndim(), to.view.sizes, to.view.strides, to.byte_offset());
+  t.bump_version();
+  if (current) m->view_version = t.version();
+  return const_cast<Tensor&>(self);
+}
+
+}  // namespace
+
+namespace op_id = core::op_id;
+
+Tensor& Tensor::t_() const {
+  return become(op_id::t, *this, [&] { return t(); });
+}
+Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
+  return become(op_id::transpose_int, *this, [&] { return transpose(dim0, dim1); });
+}
+Tensor& Tensor::squeeze_() const {
+  return become(op_id::squeeze, *this, [&] { return squeeze(); });
+}
+Tensor& Tensor::squeeze_(int64_t dim) const {
+  return become(op_id::squeeze_dim, *this, [&] { return squeeze(dim); });
+}
+Tensor& Tensor::squeeze_(IntArrayRef dim) const {
+  return become(op_id::squeeze_dims, *this, [&] { return squeeze(dim); });
+}
+Tensor& Tensor::unsqueeze_(int64_t dim) const {
+  return become(op_id::unsqueeze, *this, [&] { return unsqueeze(dim); });
+}
+Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const {
+  return become(op_id::as_strided, *this, [&] { return as_strided(size, stride, storage_offset); });
+}
+
+}  // namespace tenon
