@@ -139,7 +139,11 @@ TEST(Overloads, NumbersMeanWhatLibtorchMeans) {
   EXPECT_TRUE(equal(x.var(1), tensor({1., 1.})));
   EXPECT_EQ(x.std(-2).sizes(), IntArrayRef({3}));
   EXPECT_EQ(x.var(true).dim(), 0);
-  EXPECT_EQ(var(x, 1).dim(), 0);  // the function takes the number for `unbiased`
+  EXPECT_TRUE(equal(var(x, 1), x.var(1)));
+  EXPECT_TRUE(equal(tenon::std(x, 0), x.std(0)));
+  EXPECT_TRUE(equal(std::get<1>(var_mean(x, 1)), x.mean(1)));
+  EXPECT_TRUE(equal(std::get<0>(std_mean(x, 1)), x.std(1)));
+  EXPECT_EQ(var(x, true).dim(), 0);
   EXPECT_TRUE(equal(x.var(1, false), tensor({2., 2.}) / 3));
   EXPECT_EQ(x.var({0, 1}, true, true).sizes(), IntArrayRef({1, 1}));
   EXPECT_EQ(arange(5, 0 + 7).numel(), 2);

@@ -211,7 +211,7 @@ class TENON_API Tensor {
 
 #include "tenon/tensor_methods.gen.h"
 
-  // A number is the dimension here, where the functions var(x, 1) and std(x, 1) take it for `unbiased`.
+  // A number is the dimension, as in libtorch; `unbiased` takes a bool.
   Tensor var(int dim) const { return var(IntArrayRef(int64_t{dim})); }
   Tensor std(int dim) const { return std(IntArrayRef(int64_t{dim})); }
 
