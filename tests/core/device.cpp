@@ -6,24 +6,13 @@
 
 #include <thread>
 
-#include "tenon/core/error.h"
 #include "tests/core/fake_device.h"
+#include "tests/support.h"
 
 using namespace tenon;
 using test::FakeDevice;
-
-namespace {
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.msg();
-  }
-  return "";
-}
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-}  // namespace
+using test::has;
+using test::text_of;
 
 TEST(Device, IsReadFromText) {
   EXPECT_EQ(Device("cpu"), Device(kCPU));
@@ -35,22 +24,22 @@ TEST(Device, IsReadFromText) {
 }
 
 TEST(Device, RefusesWrongOrdinals) {
-  EXPECT_TRUE(has(message<ValueError>([] { Device("cpu:1"); }), "device index must be -1 or 0 for cpu, got 1"));
-  EXPECT_TRUE(has(message<ValueError>([] { Device(kCUDA, -2); }), "device index must be"));
+  EXPECT_TRUE(has(text_of<ValueError>([] { Device("cpu:1"); }), "device index must be -1 or 0 for cpu, got 1"));
+  EXPECT_TRUE(has(text_of<ValueError>([] { Device(kCUDA, -2); }), "device index must be"));
   for (const char* text : {"cuda:", "cuda:-1", "cuda:1x", "cuda:01", "cuda:999", "cuda:1:2"}) {
-    EXPECT_TRUE(has(message<ValueError>([&] { Device d(text); }), "device index must be")) << text;
+    EXPECT_TRUE(has(text_of<ValueError>([&] { Device d(text); }), "device index must be")) << text;
   }
 }
 
 TEST(Device, AnUnknownTypeIsNamedWithTheLoadedOnes) {
-  std::string text = message<ValueError>([] { Device("warp9"); });
+  std::string text = text_of<ValueError>([] { Device("warp9"); });
   EXPECT_TRUE(has(text, "unknown device type 'warp9'; loaded: cpu")) << text;
   EXPECT_THROW(Device(""), ValueError);
 }
 
 TEST(Device, ATypeWithoutItsPluginIsRefusedAtUse) {
   Device d("mps");
-  std::string text = message<BackendError>([&] { core::resolve(d); });
+  std::string text = text_of<BackendError>([&] { core::resolve(d); });
   EXPECT_TRUE(has(text, "unknown device type 'mps'; loaded: cpu")) << text;
 }
 
@@ -66,7 +55,7 @@ TEST(Device, ForeignTypesGetNumbersOfTheirOwn) {
   EXPECT_EQ(core::abi_device(d).type, e.abi_type);
   EXPECT_EQ(core::device_from_abi(core::abi_device(d)), d);
   EXPECT_THROW(core::resolve(Device("fake:2")), ValueError);
-  EXPECT_TRUE(has(message<ValueError>([] { Device("warp9"); }), "fake"));
+  EXPECT_TRUE(has(text_of<ValueError>([] { Device("warp9"); }), "fake"));
   EXPECT_THROW(core::reserve_device("No Name"), ValueError);
   EXPECT_EQ(core::device_entry(core::reserve_device("cuda")).abi_type, TN_CUDA);
 }
@@ -97,7 +86,7 @@ TEST(Device, AnIncompleteTableIsRefused) {
   tn_device_api api{};
   api.struct_size = sizeof api;
   int slot = core::reserve_device("broken");
-  EXPECT_TRUE(has(message<BackendError>([&] { core::attach_device(slot, &api); }), "'broken'"));
+  EXPECT_TRUE(has(text_of<BackendError>([&] { core::attach_device(slot, &api); }), "'broken'"));
   EXPECT_FALSE(core::ensure_device(slot));
 }
 
@@ -107,10 +96,10 @@ TEST(Device, SynchronizeRaisesWhatAKernelReported) {
   ASSERT_NE(word, nullptr);
   core::synchronize(fake.slot, 0);
   *word = {TN_ERROR_INDEX, -1, 12, 10};
-  std::string text = message<IndexError>([&] { core::synchronize(fake.slot, 0); });
+  std::string text = text_of<IndexError>([&] { core::synchronize(fake.slot, 0); });
   EXPECT_TRUE(has(text, "index 12 is out of bounds for a size of 10")) << text;
   core::synchronize(fake.slot, 0);  // reported once
-  text = message<OutOfMemoryError>([&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
+  text = text_of<OutOfMemoryError>([&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
   EXPECT_EQ(text, "fake:1: copy failed: fake words");
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tenon/ops.h"
+#include "tests/support.h"
 
 using namespace tenon;
 using data::DataLoaderOptions;
@@ -108,12 +109,7 @@ TEST(DataLoader, ExceptionWithoutWorkersIsItself) {
 TEST(DataLoader, Timeout) {
   auto loader = make_data_loader<SequentialSampler>(
       Numbers(3, -1, 500), DataLoaderOptions(1).workers(1).timeout(std::chrono::milliseconds(10)));
-  try {
-    all(*loader);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("timeout of 10 ms"), std::string::npos) << e.what();
-  }
+  test::expect_words(test::text_of<Error>([&] { all(*loader); }), {"timeout of 10 ms"});
 }
 
 TEST(DataLoader, SecondIteratorWhileOneRunsIsRefused) {

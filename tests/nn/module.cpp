@@ -7,24 +7,12 @@
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tenon/serialize.h"
+#include "tests/support.h"
 
 namespace tenon {
 namespace {
 
-// The text of the error that f throws; empty if it throws none.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-  for (const char* w : words) EXPECT_NE(text.find(w), std::string::npos) << "'" << w << "' is not in: " << text;
-}
+using test::expect_words;
 
 struct BlockImpl : nn::Cloneable<BlockImpl> {
   BlockImpl() { reset(); }
@@ -80,9 +68,9 @@ TEST(Module, SharedParameterIsListedOnce) {
 TEST(Module, RefusesNames) {
   nn::Linear m(1, 1);
   auto each = [&](const std::string& name, std::initializer_list<const char*> words) {
-    expect_words(error_of([&] { m->register_parameter(name, ones({1})); }), words);
-    expect_words(error_of([&] { m->register_buffer(name, ones({1})); }), words);
-    expect_words(error_of([&] { m->register_module(name, nn::ReLU()); }), words);
+    expect_words(test::text_of([&] { m->register_parameter(name, ones({1})); }), words);
+    expect_words(test::text_of([&] { m->register_buffer(name, ones({1})); }), words);
+    expect_words(test::text_of([&] { m->register_module(name, nn::ReLU()); }), words);
   };
   each("", {"name may not be empty"});
   each("a.b", {"name may not contain", "'.'", "a.b"});
@@ -93,7 +81,7 @@ TEST(Module, RefusesNames) {
 TEST(Module, RefusesParameterWithHistory) {
   nn::Linear m(1, 1);
   const Tensor x = ones({1}, requires_grad()) * 2;
-  expect_words(error_of([&] { m->register_parameter("x", x); }), {"leaf"});
+  expect_words(test::text_of([&] { m->register_parameter("x", x); }), {"leaf"});
   m->register_parameter("nothing", Tensor(), false);
 }
 
@@ -123,7 +111,8 @@ TEST(Module, ToConvertsFloatingTensorsOnly) {
   EXPECT_EQ(weight.scalar_type(), kFloat64);  // the same tensor object
   EXPECT_EQ(net->block->norm->num_batches_tracked.scalar_type(), kInt64);
   EXPECT_EQ(net->forward(ones({2, 3}, kFloat64)).scalar_type(), kFloat64);
-  expect_words(error_of([&] { net->to(kInt32); }), {"to(device)", "to(floating dtype)", "to(device, floating dtype)"});
+  expect_words(test::text_of([&] { net->to(kInt32); }),
+               {"to(device)", "to(floating dtype)", "to(device, floating dtype)"});
 }
 
 TEST(Module, ZeroGrad) {
@@ -152,7 +141,7 @@ TEST(Module, CloneSharesNothing) {
   EXPECT_TRUE(equal(net->forward(x), copy->forward(x)));
   struct Plain : nn::Module {
   } plain;
-  expect_words(error_of([&] { plain.clone(); }), {"Cloneable"});
+  expect_words(test::text_of([&] { plain.clone(); }), {"Cloneable"});
 }
 
 TEST(Module, LoadReportsAllFaultsAtOnce) {
@@ -165,7 +154,7 @@ TEST(Module, LoadReportsAllFaultsAtOnce) {
     given.insert(item.key(), item.key() == "out.weight" ? ones({3, 4}) : item.value().detach() + 1);
   }
   given.insert("extra", ones({1}));
-  const std::string text = error_of([&] { net->load_state_dict(given); });
+  const std::string text = test::text_of([&] { net->load_state_dict(given); });
   expect_words(text, {"NetImpl", "missing", "scale", "unexpected", "extra", "shape of out.weight", "[2, 4]", "[3, 4]"});
   EXPECT_TRUE(equal(net->out->weight, before));
   net->load_state_dict(given, false);
@@ -201,9 +190,9 @@ TEST(Containers, SequentialAndAnyModule) {
   EXPECT_EQ(net->size(), 2u);
   nn::AnyModule any(nn::Bilinear(2, 3, 4));
   EXPECT_EQ(any.forward(ones({1, 2}), ones({1, 3})).sizes(), (std::vector<int64_t>{1, 4}));
-  expect_words(error_of([&] { any.forward(ones({1, 2})); }), {"takes 2 arguments"});
-  expect_words(error_of([&] { any.forward(ones({1, 2}), 3); }), {"argument #1", "Tensor", "int"});
-  expect_words(error_of([&] { any.get<nn::LinearImpl>(); }), {"LinearImpl", "BilinearImpl"});
+  expect_words(test::text_of([&] { any.forward(ones({1, 2})); }), {"takes 2 arguments"});
+  expect_words(test::text_of([&] { any.forward(ones({1, 2}), 3); }), {"argument #1", "Tensor", "int"});
+  expect_words(test::text_of([&] { any.get<nn::LinearImpl>(); }), {"LinearImpl", "BilinearImpl"});
   nn::Sequential up(nn::ConvTranspose2d(1, 1, 2));  // its output_size may be left out
   EXPECT_EQ(up->forward(ones({1, 1, 2, 2})).size(3), 3);
   nn::Sequential functional(nn::Functional([](const Tensor& x) { return x * 2; }));
@@ -216,15 +205,15 @@ TEST(Containers, SequentialAndAnyModule) {
 }
 
 TEST(Layers, RefuseBadInput) {
-  expect_words(error_of([] { nn::Dropout d(1.5); }), {"dropout probability", "within 0 and 1", "1.5"});
-  expect_words(error_of([] { nn::BatchNorm1d(3)->forward(ones({1, 3})); }), {"more than one value per channel"});
-  expect_words(error_of([] { nn::BatchNorm2d(3)->forward(ones({2, 3})); }), {"expected 4-D", "got 2-D"});
-  expect_words(error_of([] { nn::Conv2d(nn::Conv2dOptions(3, 4, 2).groups(2)); }), {"groups=2"});
-  expect_words(error_of([] {
+  expect_words(test::text_of([] { nn::Dropout d(1.5); }), {"dropout probability", "within 0 and 1", "1.5"});
+  expect_words(test::text_of([] { nn::BatchNorm1d(3)->forward(ones({1, 3})); }), {"more than one value per channel"});
+  expect_words(test::text_of([] { nn::BatchNorm2d(3)->forward(ones({2, 3})); }), {"expected 4-D", "got 2-D"});
+  expect_words(test::text_of([] { nn::Conv2d(nn::Conv2dOptions(3, 4, 2).groups(2)); }), {"groups=2"});
+  expect_words(test::text_of([] {
                  nn::Conv2d(nn::Conv2dOptions(1, 1, 1).padding(-1))->forward(ones({1, 1, 2, 2}));
                }),
                {"negative padding"});
-  expect_words(error_of([] { nn::functional::nll_loss(zeros({2, 3}), zeros({3}, kInt64)); }), {"batch size"});
+  expect_words(test::text_of([] { nn::functional::nll_loss(zeros({2, 3}), zeros({3}, kInt64)); }), {"batch size"});
 }
 
 TEST(Layers, DropoutKeepsTheRest) {

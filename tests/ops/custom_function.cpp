@@ -4,15 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tests/support.h"
 
 namespace tenon {
 namespace {
 
 using autograd::AutogradContext;
 using autograd::variable_list;
+using test::expect_words;
 
 // Multiplies, and returns whatever the test put here as gradients.
 struct Given : autograd::Function<Given> {
@@ -24,27 +25,20 @@ struct Given : autograd::Function<Given> {
 std::string message(variable_list grads) {
   Tensor a = ones({2, 3}).requires_grad_(), b = ones({3}).requires_grad_();
   Given::grads = std::move(grads);
-  try {
-    Given::apply(a, 2.0, b).sum().backward();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
+  return test::text_of([&] { Given::apply(a, 2.0, b).sum().backward(); });
 }
 
 TEST(CustomFunction, RefusesAWrongShape) {
-  const std::string text = message({ones({2, 3}), Tensor(), ones({2})});
-  for (const char* part : {"Given returned an invalid gradient at 2", "got [2]", "expected [3]"}) {
-    EXPECT_NE(text.find(part), std::string::npos) << text;
-  }
-  EXPECT_NE(message({ones({3}), Tensor(), ones({3})}).find("at 0: got [3], expected [2, 3]"), std::string::npos);
+  expect_words(message({ones({2, 3}), Tensor(), ones({2})}),
+               {"Given returned an invalid gradient at 2", "got [2]", "expected [3]"});
+  expect_words(message({ones({3}), Tensor(), ones({3})}), {"at 0: got [3], expected [2, 3]"});
 }
 
 TEST(CustomFunction, RefusesAWrongNumber) {
-  EXPECT_NE(message({ones({2, 3})}).find("Given backward returned 1 gradients, expected 3"), std::string::npos);
+  expect_words(message({ones({2, 3})}), {"Given backward returned 1 gradients, expected 3"});
   const variable_list four = {ones({2, 3}), Tensor(), ones({3}), ones({3})};
-  EXPECT_NE(message(four).find("returned 4 gradients, expected 3"), std::string::npos);
-  EXPECT_NE(message({ones({2, 3}), ones({1}), ones({3})}).find("at 1: that argument is no tensor"), std::string::npos);
+  expect_words(message(four), {"returned 4 gradients, expected 3"});
+  expect_words(message({ones({2, 3}), ones({1}), ones({3})}), {"at 1: that argument is no tensor"});
 }
 
 TEST(CustomFunction, SumsAndCastsWhatFits) {

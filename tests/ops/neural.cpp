@@ -3,12 +3,10 @@
 // Gradients, to the second order, of convolutions, pooling, norms, softmax and losses, and their error texts.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "tenon/autograd.h"
-#include "tenon/core/error.h"
 #include "tenon/gradcheck.h"
 #include "tenon/ops.h"
+#include "tests/support.h"
 
 using namespace tenon;
 using autograd::gradcheck;
@@ -24,20 +22,7 @@ void check(const autograd::GradcheckFunction& f, const Inputs& inputs) {
   EXPECT_TRUE(gradgradcheck(f, inputs));
 }
 
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-#define EXPECT_TEXT(call, words)                                          \
-  do {                                                                    \
-    const std::string text = message([&] { call; });                      \
-    EXPECT_NE(text.find(words), std::string::npos) << "'" << text << "'"; \
-  } while (0)
+#define EXPECT_TEXT(call, words) test::expect_words(test::text_of([&] { call; }), {words})
 
 }  // namespace
 

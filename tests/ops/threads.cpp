@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Threads that share weights, each with a graph of its own: the same gradients as alone. The thread sanitizer runs it.
+// Threads that share weights, each with a graph of its own: the same gradients as alone.
 #include <gtest/gtest.h>
 
 #include <thread>

@@ -7,19 +7,13 @@
 #include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
+#include "tests/support.h"
 
 namespace tenon {
 namespace {
 
-template <class E, class F>
-std::string text_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
+using test::expect_words;
+using test::text_of;
 
 TEST(Views, ShareMemory) {
   Tensor x = arange(24, TensorOptions(kFloat)).view({2, 3, 4});
@@ -39,22 +33,17 @@ TEST(Views, CutAndJoinRunsOfMemory) {
   Tensor x = zeros({2, 3, 8}).slice(2, 0, 4, 1);
   EXPECT_EQ(x.view({6, 2, 2}).strides(), IntArrayRef({8, 2, 1}));
   EXPECT_EQ(x.view({2, 1, 3, 4}).size(1), 1);
-  EXPECT_NE(text_of<ValueError>([&] { x.view({24}); }).find("view is incompatible with strides"), std::string::npos);
+  expect_words(text_of<ValueError>([&] { x.view({24}); }), {"view is incompatible with strides"});
   EXPECT_EQ(zeros({0, 3}).view({3, 0}).numel(), 0);
 }
 
 TEST(Views, SayWhatIsWrong) {
   Tensor x = zeros({2, 3});
-  EXPECT_NE(text_of<IndexError>([&] { x.select(1, 3); }).find("index 3 is out of bounds for dimension 1 of size 3"),
-            std::string::npos);
-  EXPECT_NE(text_of<IndexError>([&] { x.transpose(0, 2); }).find("dimension out of range: allowed [-2, 1], got 2"),
-            std::string::npos);
-  EXPECT_NE(text_of<IndexError>([&] { x.sum().select(0, 0); }).find("item()"), std::string::npos);
-  EXPECT_NE(text_of<ValueError>([&] {
-              x.expand({2, 4});
-            }).find("cannot expand size 3 to 4 at dimension 1"),
-            std::string::npos);
-  EXPECT_NE(text_of<ValueError>([&] { x.slice(0, 0, 2, 0); }).find("slice step must be positive"), std::string::npos);
+  expect_words(text_of<IndexError>([&] { x.select(1, 3); }), {"index 3 is out of bounds for dimension 1 of size 3"});
+  expect_words(text_of<IndexError>([&] { x.transpose(0, 2); }), {"dimension out of range: allowed [-2, 1], got 2"});
+  expect_words(text_of<IndexError>([&] { x.sum().select(0, 0); }), {"item()"});
+  expect_words(text_of<ValueError>([&] { x.expand({2, 4}); }), {"cannot expand size 3 to 4 at dimension 1"});
+  expect_words(text_of<ValueError>([&] { x.slice(0, 0, 2, 0); }), {"slice step must be positive"});
   EXPECT_THROW(x.view({-1, -1}), ValueError);
   EXPECT_THROW(x.view({4}), ValueError);
   EXPECT_THROW(x.permute({0, 0}), ValueError);

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "tenon/core/threads.h"
 #include "tenon/ops.h"
 #include "tenon/tensor.h"
+#include "tests/support.h"
 
 using tenon::Tensor;
+using tenon::test::same_bits;
 
 namespace {
 
@@ -17,10 +18,6 @@ Tensor ramp(tenon::IntArrayRef sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return tenon::sin(tenon::arange(n, tenon::kFloat)).reshape(sizes);
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return std::memcmp(a.data_ptr<float>(), b.data_ptr<float>(), static_cast<std::size_t>(a.numel()) * 4) == 0;
 }
 
 }  // namespace
