@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/functional/normalization.h"
 
-#include <vector>
-
 #include "optional_tensor.h"
 #include "tenon/ops.h"
 
@@ -13,12 +11,6 @@ namespace functional {
 
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
                   const BatchNormFuncOptions& options) {
-  if (options.training()) {
-    int64_t values = 1;
-    for (int64_t d = 0; d < input.dim(); ++d) values *= d == 1 ? 1 : input.size(d);
-    TENON_CHECK(values != 1, ValueError, "batch norm needs more than one value per channel in training, input ",
-                input.sizes());
-  }
   return tenon::batch_norm(input, optional_tensor(options.weight()), optional_tensor(options.bias()),
                            optional_tensor(running_mean), optional_tensor(running_var), options.training(),
                            options.momentum().value_or(0.0), options.eps(), true);
@@ -41,16 +33,7 @@ Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
 }
 
 Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options) {
-  TENON_CHECK(input.dim() >= 3, ValueError, "local_response_norm: expected 3-D or larger input, got ", input.dim(),
-              "-D");
-  // A running mean of squares over `size` channels; the border counts as zeros.
-  const int64_t size = options.size();
-  std::vector<int64_t> flat = {input.size(0), 1, input.size(1), -1};
-  if (input.numel() == 0) return input;
-  Tensor squares = (input * input).reshape(flat);
-  squares = tenon::constant_pad_nd(squares, {0, 0, size / 2, (size - 1) / 2}, 0);
-  squares = tenon::avg_pool2d(squares, {size, 1}, 1).reshape(input.sizes());
-  return input / (squares * options.alpha() + options.k()).pow(options.beta());
+  return tenon::local_response_norm(input, options.size(), options.alpha(), options.beta(), options.k());
 }
 
 Tensor normalize(const Tensor& input, NormalizeFuncOptions options) {

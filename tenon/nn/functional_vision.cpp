@@ -11,14 +11,11 @@ namespace nn {
 namespace functional {
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, const CosineSimilarityFuncOptions& options) {
-  const double least = options.eps();
-  const Tensor norm1 = x1.norm(2, {options.dim()}, true).clamp_min(least);
-  const Tensor norm2 = x2.norm(2, {options.dim()}, true).clamp_min(least);
-  return (x1 / norm1 * (x2 / norm2)).sum(options.dim());
+  return tenon::cosine_similarity(x1, x2, options.dim(), options.eps());
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDistanceFuncOptions& options) {
-  return (x1 - x2 + options.eps()).norm(options.p(), {-1}, options.keepdim());
+  return tenon::pairwise_distance(x1, x2, options.p(), options.eps(), options.keepdim());
 }
 
 Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options) {

@@ -173,10 +173,6 @@ const std::map<std::string, Builder>& builders() {
       {"ZeroPad2d", [](const Args& a) { return make<nn::ZeroPad2dImpl>(nn::ZeroPad2dOptions(a.sizes<4>("padding"))); }},
       {"CircularPad2d",
        [](const Args& a) { return make<nn::CircularPad2dImpl>(nn::CircularPad2dOptions(a.sizes<4>("padding"))); }},
-      {"ConstantPad2d",
-       [](const Args& a) {
-         return make<nn::ConstantPad2dImpl>(nn::ConstantPad2dOptions(a.sizes<4>("padding"), a.num("value", 0)));
-       }},
       {"Conv3d", &conv<nn::Conv3dImpl, 3>},
       {"ConvTranspose3d", &conv_transpose<nn::ConvTranspose3dImpl, 3>},
       {"MaxPool3d", &max_pool<nn::MaxPool3dImpl, 3>},
@@ -293,8 +289,6 @@ const std::map<std::string, Builder>& builders() {
       {"Tanhshrink", [](const Args&) { return nn::AnyModule(nn::Tanhshrink()); }},
       {"L1Loss", [](const Args& a) { return make<nn::L1LossImpl>(a.reduction(nn::L1LossOptions())); }},
       {"MSELoss", [](const Args& a) { return make<nn::MSELossImpl>(a.reduction(nn::MSELossOptions())); }},
-      {"SoftMarginLoss",
-       [](const Args& a) { return make<nn::SoftMarginLossImpl>(a.reduction(nn::SoftMarginLossOptions())); }},
       {"MultiLabelMarginLoss",
        [](const Args& a) {
          return make<nn::MultiLabelMarginLossImpl>(a.reduction(nn::MultiLabelMarginLossOptions()));
@@ -368,11 +362,6 @@ const std::map<std::string, Builder>& builders() {
                                                                .weight(a.tensor("weight"))
                                                                .ignore_index(a.integer("ignore_index", -100))
                                                                .label_smoothing(a.num("label_smoothing", 0))));
-       }},
-      {"TripletMarginLoss",
-       [](const Args& a) {
-         return make<nn::TripletMarginLossImpl>(a.reduction(
-             nn::TripletMarginLossOptions().margin(a.num("margin", 1)).p(a.num("p", 2)).swap(a.flag("swap", false))));
        }},
   };
   return table;

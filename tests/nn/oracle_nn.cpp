@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "tenon/ops.h"
 #include "tests/nn/oracle_modules.h"
@@ -95,7 +94,6 @@ class OracleModule : public testing::TestWithParam<std::string> {};
 
 TEST_P(OracleModule, MatchesStoredValues) {
   const std::string path = std::string(TENON_ORACLE_DIR) + "/" + GetParam() + ".json";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no stored cases";
   const CaseFile file(path);
   for (const auto& c : file.cases()) {
     try {
