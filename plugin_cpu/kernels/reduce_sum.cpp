@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean and prod. Integers accumulate in int64, 16-bit floats in float32.
+// sum and mean. Integers accumulate in int64, 16-bit floats in float32.
 #include "plugin_cpu/reduce/plan.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -30,48 +30,23 @@ struct SumOp {
   }
 };
 
-template <class T, class O>
-struct ProdOp : SumOp<T, O> {
-  using Acc = sdk::accumulate_t<T>;
-  Acc identity() const { return Acc(1); }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return a * b; }
-  O finish(Acc a) const { return static_cast<O>(a); }
-};
-
-template <template <class, class> class Op>
-void Dispatch(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
-  sdk::dispatch_all(in, [&](auto tag) HWY_ATTR {
-    using T = tn_type(tag);
-    if constexpr (std::is_same_v<sdk::accumulate_t<T>, int64_t>) {
-      if (sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64)) {
-        Op<T, int64_t> op{};
-        return Reduce(op, plan);
-      }
-    }
-    Op<T, T> op{};
-    op.divisor = divisor;
-    Reduce(op, plan);
-  });
-}
-
 }  // namespace
 
-void Sum(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) { Dispatch<SumOp>(plan, in, out, divisor); }
-void Prod(const Plan& plan, sdk::DType in, sdk::DType out) { Dispatch<ProdOp>(plan, in, out, 1); }
+void Sum(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
+  DispatchOut(in, out, [&](auto from, auto to) HWY_ATTR { Reduce(SumOp<tn_type(from), tn_type(to)>{divisor}, plan); });
+}
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "tenon/sdk/ops/mean.h"
-#include "tenon/sdk/ops/prod.h"
 #include "tenon/sdk/ops/sum.h"
 
 namespace tenon::cpu::reduce {
 namespace {
 
 HWY_EXPORT(Sum);
-HWY_EXPORT(Prod);
 
 using namespace sdk;
 
@@ -86,22 +61,10 @@ tn_status mean(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool kee
   return TN_OK;
 }
 
-tn_status prod(Call&, Tensor out, Tensor self, std::optional<DType>) {
-  HWY_DYNAMIC_DISPATCH(Prod)(Plan(out, self, std::nullopt, false), self.dtype(), out.dtype());
-  return TN_OK;
-}
-
-tn_status prod_dim(Call&, Tensor out, Tensor self, int64_t dim, bool keepdim, std::optional<DType>) {
-  HWY_DYNAMIC_DISPATCH(Prod)(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), out.dtype());
-  return TN_OK;
-}
-
 }  // namespace
 
 TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides());
 TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides());
-TN_KERNEL(prod, prod, dtypes("all").any_strides());
-TN_KERNEL(prod_dim_int, prod_dim, dtypes("all").any_strides());
 
 }  // namespace tenon::cpu::reduce
 #endif

@@ -198,6 +198,17 @@ void Reduce(const Op& op, const Plan& plan) {
     ByRows(op, plan);
 }
 
+// f(in, out) with the types of element and result, where integers are summed up in their own dtype or in int64.
+template <class F>
+void DispatchOut(sdk::DType in, sdk::DType out, F&& f) {
+  sdk::dispatch_all(in, [&](auto tag) HWY_ATTR {
+    if constexpr (std::is_same_v<sdk::accumulate_t<tn_type(tag)>, int64_t>) {
+      if (sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64)) return f(tag, sdk::Type<int64_t>{});
+    }
+    f(tag, tag);
+  });
+}
+
 }  // namespace
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
