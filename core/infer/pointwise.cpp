@@ -150,6 +150,12 @@ TENON_INFER(pointwise_alike) {
   finish(c, a, a);
 }
 
+TENON_INFER(frexp) {
+  const TensorImpl& t = c.tensor(0);
+  c.set_like(0, t, t.dtype);
+  c.set_like(1, t, ScalarType::Int);
+}
+
 TENON_INFER(polygamma) {
   if (c.integer(0) < 0) fail<ValueError>(c, "polygamma(n, x) needs a non-negative n, got ", c.integer(0));
   const ScalarType t = as_float(c.tensor(1).dtype);

@@ -2,11 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of sorting, selecting and searching.
 #include <algorithm>
+#include <cmath>
 
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
 namespace tenon::core {
+namespace {
+
+// An element of each slice along `dim`, and where it was.
+void one_of_each_slice(Infer& c, int dim, bool keepdim) {
+  const TensorImpl& t = c.tensor(0);
+  int64_t sizes[kMaxDims];
+  int n = 0;
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (d != dim)
+      sizes[n++] = t.size(d);
+    else if (keepdim)
+      sizes[n++] = 1;
+  }
+  IntArrayRef shape(sizes, static_cast<std::size_t>(n));
+  c.set(0, shape, t.dtype);
+  c.set(1, shape, kLong);
+}
+
+}  // namespace
 
 TENON_INFER(sort) {
   const TensorImpl& t = c.tensor(0);
@@ -33,17 +53,26 @@ TENON_INFER(kthvalue) {
   int dim = c.dim(c.integer(2), t.ndim());
   int64_t k = c.integer(1), size = t.ndim() ? t.size(dim) : 1;
   if (k < 1 || k > size) fail<ValueError>(c, "k is ", k, " but must be in [1, ", size, "] for dimension ", dim);
-  int64_t sizes[kMaxDims];
-  int n = 0;
-  for (int d = 0; d < t.ndim(); ++d) {
-    if (d != dim)
-      sizes[n++] = t.size(d);
-    else if (c.flag(3))
-      sizes[n++] = 1;
+  one_of_each_slice(c, dim, c.flag(3));
+}
+
+TENON_INFER(mode) {
+  const TensorImpl& t = c.tensor(0);
+  int dim = c.dim(c.integer(1), t.ndim());
+  if (t.ndim() && t.size(dim) == 0) {
+    fail<IndexError>(c, "Expected reduction dim ", dim, " to have non-zero size.");
   }
-  IntArrayRef shape(sizes, static_cast<std::size_t>(n));
-  c.set(0, shape, t.dtype);
-  c.set(1, shape, kLong);
+  one_of_each_slice(c, dim, c.flag(2));
+}
+
+TENON_INFER(histc) {
+  const TensorImpl& t = c.tensor(0);
+  if (c.integer(1) <= 0) fail<ValueError>(c, "bins must be > 0, got ", c.integer(1));
+  const double low = c.scalar(2).toDouble(), high = c.scalar(3).toDouble();
+  if (!(low <= high)) fail<ValueError>(c, "max must be larger than min, got ", low, " and ", high);
+  if (std::isinf(low) || std::isinf(high)) fail<ValueError>(c, "range of [", low, ", ", high, "] is not finite");
+  const int64_t bins = c.integer(1);
+  c.set(0, IntArrayRef(bins), t.dtype);
 }
 
 // Sized by the kernels.

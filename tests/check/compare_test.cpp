@@ -32,6 +32,13 @@ TEST(Compare, TellsNaNAndInfinitiesApart) {
   EXPECT_NE(compare_values(reals({INFINITY}), reals({1e300}), {1, 1}), "");
 }
 
+TEST(Compare, TakesInfinityForWhatADtypeCannotHold) {
+  const Values ours{tenon::kFloat, {2}, {INFINITY, -INFINITY}, {}};
+  EXPECT_EQ(compare_values(ours, reals({1e39, -1e300}), {}), "");
+  EXPECT_NE(compare_values(ours, reals({1e39, 1e300}), {}), "");
+  EXPECT_NE(compare_values(ours, reals({1e38, -1e300}), {1, 1}), "");
+}
+
 TEST(Compare, IsExactForIntegersAndShapes) {
   EXPECT_NE(compare_values(ints({(1LL << 60) + 1}), ints({1LL << 60}), {1, 1}), "");
   EXPECT_NE(compare_values(reals({1, 2}), reals({1}), {1, 1}), "");

@@ -56,7 +56,8 @@ Outcome run_gradients(const core::Op& op, const Spec& spec, Memory memory) {
   for (int i : positions) {
     core::Impl t = inputs.tensor(i);
     if (t->numel > kMost || t->numel == 0) return {Verdict::NotRun, "too many elements"};
-    leaves.push_back(Tensor(t).requires_grad_(true));
+    // A case may mix dtypes; differences need all of them to be double.
+    leaves.push_back((t->dtype == kDouble ? Tensor(t) : Tensor(t).to(kDouble)).requires_grad_(true));
   }
   try {
     autograd::GradcheckFunction f = function_of(op, inputs, positions);

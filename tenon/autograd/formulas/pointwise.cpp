@@ -100,4 +100,12 @@ Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& bet
   return where(self * beta > threshold, 0, grad * (s * (1 - s) * beta));
 }
 
+Tensor igamma_slope(const Tensor& grad, const Tensor& self, const Tensor& other) {
+  return grad * tenon::exp((self - 1) * tenon::log(other) - other - tenon::lgamma(self));
+}
+
+Tensor frexp_backward(const Tensor& grad, const Tensor& exponent) {
+  return grad * tenon::exp2(-exponent.to(grad.scalar_type()));
+}
+
 }  // namespace tenon::autograd::formulas

@@ -29,5 +29,8 @@ Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lam
 // The second derivative of silu.
 Tensor silu_second(const Tensor& self);
 Tensor softplus_second(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold);
+// The slope of igamma by its second argument, times grad.
+Tensor igamma_slope(const Tensor& grad, const Tensor& self, const Tensor& other);
+Tensor frexp_backward(const Tensor& grad, const Tensor& exponent);
 
 }  // namespace tenon::autograd::formulas

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The neighbours of a position between pixels, their weights, and how these change with the position.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace tenon::cpu {
+
+struct GridRules {
+  int64_t mode, border;  // 0 linear, 1 nearest, 2 cubic; 0 zeros, 1 border, 2 reflection
+  bool align_corners;
+};
+
+// One dimension: up to four neighbours; index -1 lies outside.
+struct GridTaps {
+  int count = 0;
+  int64_t index[4];
+  double weight[4], slope[4];
+};
+
+namespace grid_detail {
+
+struct Place {
+  double at, slope;
+};
+
+// The pixel that a coordinate from -1 to 1 stands for.
+inline Place place(double v, int64_t size, bool align_corners) {
+  const double n = static_cast<double>(size);
+  return align_corners ? Place{(v + 1) / 2 * (n - 1), (n - 1) / 2} : Place{((v + 1) * n - 1) / 2, n / 2};
+}
+
+inline Place clipped(Place p, int64_t size) {
+  const double last = static_cast<double>(size - 1);
+  if (p.at <= 0) return {0, 0};
+  if (p.at >= last) return {last, 0};
+  return p;
+}
+
+// Mirrors at low and high, which are half of the integers given.
+inline Place reflected(Place p, int64_t twice_low, int64_t twice_high) {
+  if (twice_low == twice_high) return {0, 0};
+  const double low = static_cast<double>(twice_low) / 2, span = static_cast<double>(twice_high - twice_low) / 2;
+  double from = p.at - low, slope = p.slope;
+  if (from < 0) from = -from, slope = -slope;
+  const double extra = std::fmod(from, span);
+  if (std::fmod(std::floor(from / span), 2) == 0) return {extra + low, slope};
+  return {span - extra + low, -slope};
+}
+
+inline Place bounded(Place p, int64_t size, const GridRules& rules) {
+  if (rules.border == 1) return clipped(p, size);
+  if (rules.border == 2) {
+    p = rules.align_corners ? reflected(p, 0, 2 * (size - 1)) : reflected(p, -1, 2 * size - 1);
+    return clipped(p, size);
+  }
+  return p;
+}
+
+// -1 outside; numbers that no pixel has, NaN among them, are outside too.
+inline int64_t inside(double at, int64_t size) {
+  return at >= 0 && at < static_cast<double>(size) ? static_cast<int64_t>(at) : -1;
+}
+
+inline void cubic(GridTaps& g, double t, double slope) {
+  constexpr double a = -0.75;
+  const auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  const auto near_slope = [](double x) { return (3 * (a + 2) * x - 2 * (a + 3)) * x; };
+  const auto far_slope = [](double x) { return (3 * a * x - 10 * a) * x + 8 * a; };
+  const double w[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+  const double s[4] = {far_slope(t + 1), near_slope(t), -near_slope(1 - t), -far_slope(2 - t)};
+  for (int k = 0; k < 4; ++k) {
+    g.weight[k] = w[k];
+    g.slope[k] = s[k] * slope;
+  }
+}
+
+}  // namespace grid_detail
+
+inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules& rules) {
+  namespace detail = grid_detail;
+  GridTaps g;
+  detail::Place p = detail::place(coordinate, size, rules.align_corners);
+  if (rules.mode != 2) p = detail::bounded(p, size, rules);
+  if (rules.mode == 1) {
+    g.count = 1;
+    g.index[0] = detail::inside(std::nearbyint(p.at), size);
+    g.weight[0] = 1;
+    g.slope[0] = 0;
+    return g;
+  }
+  const double low = std::floor(p.at), t = p.at - low;
+  if (rules.mode == 0) {
+    g.count = 2;
+    g.weight[0] = 1 - t, g.weight[1] = t;
+    g.slope[0] = -p.slope, g.slope[1] = p.slope;
+    for (int k = 0; k < 2; ++k) g.index[k] = detail::inside(low + k, size);
+    return g;
+  }
+  g.count = 4;
+  detail::cubic(g, t, p.slope);
+  for (int k = 0; k < 4; ++k) {
+    g.index[k] = detail::inside(detail::bounded({low - 1 + k, 0}, size, rules).at, size);
+  }
+  return g;
+}
+
+}  // namespace tenon::cpu
