@@ -33,7 +33,8 @@ inline double step(int64_t in, int64_t out, bool align_corners, std::optional<do
 inline int64_t nearest(int64_t o, int64_t in, int64_t out, bool exact, std::optional<double> scale) {
   if (in == out) return o;
   if (out == 2 * in) return o / 2;
-  const float s = scale && *scale > 0 ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
+  const float s =
+      scale && *scale > 0 ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
   const float at = (static_cast<float>(o) + (exact ? 0.5F : 0.0F)) * s;
   return std::min(static_cast<int64_t>(std::floor(at)), in - 1);
 }
@@ -144,6 +145,38 @@ ResampleAxis<C> resample_axis(Resampling how, int64_t in, int64_t out, bool alig
       break;
   }
   return a;
+}
+
+// Weights as whole numbers of 2^-bits, as many as 16 bits hold, and one tap for every different element: results of
+// uint8 are those of ATen, bit for bit.
+struct ByteAxis {
+  int64_t in = 1, out = 1, taps = 1;
+  int bits = 0;
+  std::vector<int64_t> index;
+  std::vector<int32_t> weight;
+};
+
+inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
+  ByteAxis b{a.in, a.out, a.taps, 0, std::vector<int64_t>(a.index.size()), std::vector<int32_t>(a.index.size())};
+  std::vector<double> merged(a.weight.size());
+  double most = 0;
+  for (int64_t o = 0; o < a.out; ++o) {
+    const std::size_t first = static_cast<std::size_t>(o * a.taps);
+    std::size_t to = first;
+    for (std::size_t k = first; k < first + static_cast<std::size_t>(a.taps); ++k) {
+      if (k > first && a.index[k] != b.index[to]) ++to;
+      b.index[to] = a.index[k];
+      merged[to] += a.weight[k];
+      most = std::max(most, merged[to]);
+    }
+    for (std::size_t k = to + 1; k < first + static_cast<std::size_t>(a.taps); ++k) b.index[k] = b.index[to];
+  }
+  while (b.bits < 22 && static_cast<int>(0.5 + most * (1 << (b.bits + 1))) < 1 << 15) ++b.bits;
+  for (std::size_t k = 0; k < merged.size(); ++k) {
+    const double w = merged[k] * (1 << b.bits);
+    b.weight[k] = static_cast<int32_t>(w < 0 ? w - 0.5 : w + 0.5);
+  }
+  return b;
 }
 
 }  // namespace tenon::cpu

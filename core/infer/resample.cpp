@@ -53,8 +53,9 @@ void sample(Infer& c, int nd) {
                     " and grid has ", dtype_name(grid.dtype));
   }
   if (input.ndim() != nd + 2 || grid.ndim() != nd + 2) {
-    fail<ValueError>(c, "expected ", nd + 2, "D input and grid with same number of dimensions, but got input with sizes ",
-                     text(input.sizes()), " and grid with sizes ", text(grid.sizes()));
+    fail<ValueError>(c, "expected ", nd + 2,
+                     "D input and grid with same number of dimensions, but got input with sizes ", text(input.sizes()),
+                     " and grid with sizes ", text(grid.sizes()));
   }
   if (input.size(0) != grid.size(0)) {
     fail<ValueError>(c, "expected grid and input to have same batch size, but got input with sizes ",
@@ -102,8 +103,8 @@ TENON_INFER(upsample_backward) {
     fits = grad.size(d) == (d < 2 ? input[i] : size[i - 2]) && (d == 0 || input[i] > 0);
   }
   if (!fits) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit output_size ", text(size), " and input_size ",
-                     text(input));
+    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit output_size ", text(size),
+                     " and input_size ", text(input));
   }
   c.set(0, input, grad.dtype);
 }

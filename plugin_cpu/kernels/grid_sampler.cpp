@@ -103,7 +103,8 @@ void spread(const Sampler& s, const T* grad, const T* grid, T* out) {
   using C = compute_t<T>;
   constexpr int64_t kChannels = 8;
   const int64_t groups = (s.channels + kChannels - 1) / kChannels;
-  const int64_t grain = std::max<int64_t>(1, kWork / std::max<int64_t>(1, s.points * s.taps * std::min(s.channels, kChannels)));
+  const int64_t grain =
+      std::max<int64_t>(1, kWork / std::max<int64_t>(1, s.points * s.taps * std::min(s.channels, kChannels)));
   parallel_for(s.batch * groups, grain, [&](int64_t begin, int64_t end) {
     std::vector<C> sums;
     Neighbours<C> p;

@@ -43,7 +43,8 @@ std::vector<int64_t> count(const T* x, int64_t n, int64_t bins, Range r) {
     }
   });
   for (int64_t b = 1; b < blocks; ++b) {
-    for (int64_t i = 0; i < bins; ++i) counts[static_cast<std::size_t>(i)] += counts[static_cast<std::size_t>(b * bins + i)];
+    for (int64_t i = 0; i < bins; ++i)
+      counts[static_cast<std::size_t>(i)] += counts[static_cast<std::size_t>(b * bins + i)];
   }
   return counts;
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling, one axis after the other: the lines that an output line is made of are blended first, then their elements.
-// Overwritten: the output. 16-bit floats and uint8 are computed in float.
+// Resampling, one axis after the other: the lines that an output line is made of are blended first, then their
+// elements. Overwritten: the output. 16-bit floats are computed in float, uint8 with whole weights.
+#include <algorithm>
 #include <vector>
 
 #include "plugin_cpu/resample.h"
@@ -74,14 +75,6 @@ Resampler<C> resampler(Tensor in, Tensor out, int nd, Resampling how, bool align
   return r;
 }
 
-template <class T, class C>
-T rounded(C v) {
-  if constexpr (std::is_same_v<T, uint8_t>)
-    return static_cast<T>(std::min(C(255), std::max(C(0), std::floor(v + C(0.5)))));
-  else
-    return T(v);
-}
-
 // Taps are a constant where there are few.
 template <class F>
 void with_taps(int64_t taps, F&& f) {
@@ -117,7 +110,7 @@ void blend_elements(const ResampleAxis<C>& a, const C* line, T* out) {
       const C* weight = a.weight.data() + o * taps;
       C sum = 0;
       for (int64_t t = 0; t < taps; ++t) sum += weight[t] * line[index[t]];
-      out[o] = rounded<T>(sum);
+      out[o] = T(sum);
     }
   });
 }
@@ -182,29 +175,56 @@ void spread(const Resampler<C>& r, const T* dy, T* dx) {
   });
 }
 
-template <class T>
-using Working = std::conditional_t<std::is_same_v<T, uint8_t>, float, compute_t<T>>;
+// Two passes with whole numbers, along the width first; in between elements are uint8 again.
+uint8_t byte_sum(const ByteAxis& a, int64_t o, const uint8_t* line, int64_t stride) {
+  int32_t sum = a.bits > 0 ? 1 << (a.bits - 1) : 0;
+  for (int64_t k = o * a.taps; k < (o + 1) * a.taps; ++k) {
+    sum += a.weight[static_cast<std::size_t>(k)] * line[a.index[static_cast<std::size_t>(k)] * stride];
+  }
+  return static_cast<uint8_t>(std::clamp(sum >> a.bits, 0, 255));
+}
+
+void resample_bytes(const Resampler<double>& r, const uint8_t* x, uint8_t* y) {
+  const ByteAxis height = byte_axis(r.height), width = byte_axis(r.width);
+  const int64_t work = r.height.in * width.out * width.taps + r.out_plane() * height.taps;
+  parallel_for(r.planes, std::max<int64_t>(1, kWork / work), [&](int64_t begin, int64_t end) {
+    std::vector<uint8_t> lines(static_cast<std::size_t>(height.in * width.out));
+    for (int64_t p = begin; p < end; ++p) {
+      for (int64_t h = 0; h < height.in; ++h) {
+        const uint8_t* line = x + p * r.in_plane() + h * width.in;
+        for (int64_t o = 0; o < width.out; ++o)
+          lines[static_cast<std::size_t>(h * width.out + o)] = byte_sum(width, o, line, 1);
+      }
+      for (int64_t o = 0; o < r.out_plane(); ++o) {
+        y[p * r.out_plane() + o] = byte_sum(height, o / width.out, lines.data() + o % width.out, width.out);
+      }
+    }
+  });
+}
 
 tn_status forward(Tensor out, Tensor self, Resampling how, bool align_corners, std::initializer_list<OptFloat> scales) {
   if (out.numel() == 0) return TN_OK;
   const int nd = static_cast<int>(scales.size());
-  const auto run = [&](auto tag) {
+  if (self.dtype() == kUInt8) {
+    const auto r = resampler<double>(self, out, nd, how, align_corners, scales.begin());
+    const uint8_t* x = self.data<uint8_t>();
+    r.picks() ? resample(r, x, out.data<uint8_t>()) : resample_bytes(r, x, out.data<uint8_t>());
+    return TN_OK;
+  }
+  dispatch_floating(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    resample(resampler<Working<T>>(self, out, nd, how, align_corners, scales.begin()), self.data<T>(), out.data<T>());
-  };
-  if (self.dtype() == kUInt8)
-    run(Type<uint8_t>{});
-  else
-    dispatch_floating(self.dtype(), run);
+    resample(resampler<compute_t<T>>(self, out, nd, how, align_corners, scales.begin()), self.data<T>(), out.data<T>());
+  });
   return TN_OK;
 }
 
-tn_status backward(Tensor out, Tensor grad, Resampling how, bool align_corners, std::initializer_list<OptFloat> scales) {
+tn_status backward(Tensor out, Tensor grad, Resampling how, bool align_corners,
+                   std::initializer_list<OptFloat> scales) {
   if (out.numel() == 0) return TN_OK;
   const int nd = static_cast<int>(scales.size());
   dispatch_floating(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    spread(resampler<Working<T>>(out, grad, nd, how, align_corners, scales.begin()), grad.data<T>(), out.data<T>());
+    spread(resampler<compute_t<T>>(out, grad, nd, how, align_corners, scales.begin()), grad.data<T>(), out.data<T>());
   });
   return TN_OK;
 }
@@ -230,7 +250,8 @@ tn_status aligned_volume(Call&, Tensor out, Tensor self, Ints, bool align_corner
   return forward(out, self, how, align_corners, {d, h, w});
 }
 template <Resampling how>
-tn_status spread_aligned_volume(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat d, OptFloat h, OptFloat w) {
+tn_status spread_aligned_volume(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat d, OptFloat h,
+                                OptFloat w) {
   return backward(out, grad, how, align_corners, {d, h, w});
 }
 template <Resampling how>
@@ -258,7 +279,9 @@ tn_status spread_volume(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat d, 
   return backward(out, grad, how, false, {d, h, w});
 }
 
-constexpr Resampling kNearest = Resampling::kNearest, kNearestExact = Resampling::kNearestExact, kLinear = Resampling::kLinear, kCubic = Resampling::kCubic, kLinearWide = Resampling::kLinearWide, kCubicWide = Resampling::kCubicWide;
+constexpr Resampling kNearest = Resampling::kNearest, kNearestExact = Resampling::kNearestExact,
+                     kLinear = Resampling::kLinear, kCubic = Resampling::kCubic, kLinearWide = Resampling::kLinearWide,
+                     kCubicWide = Resampling::kCubicWide;
 
 }  // namespace
 
@@ -270,9 +293,9 @@ TN_KERNEL(upsample_trilinear3d, aligned_volume<kLinear>, dtypes("floating"));
 TN_KERNEL(upsample_trilinear3d_backward, spread_aligned_volume<kLinear>, dtypes("floating"));
 TN_KERNEL(upsample_bicubic2d, aligned_plane<kCubic>, dtypes("floating,uint8"));
 TN_KERNEL(upsample_bicubic2d_backward, spread_aligned_plane<kCubic>, dtypes("floating"));
-TN_KERNEL(_upsample_bilinear2d_aa, aligned_plane<kLinearWide>, dtypes("floating"));
+TN_KERNEL(_upsample_bilinear2d_aa, aligned_plane<kLinearWide>, dtypes("floating,uint8"));
 TN_KERNEL(_upsample_bilinear2d_aa_backward, spread_aligned_plane<kLinearWide>, dtypes("floating"));
-TN_KERNEL(_upsample_bicubic2d_aa, aligned_plane<kCubicWide>, dtypes("floating"));
+TN_KERNEL(_upsample_bicubic2d_aa, aligned_plane<kCubicWide>, dtypes("floating,uint8"));
 TN_KERNEL(_upsample_bicubic2d_aa_backward, spread_aligned_plane<kCubicWide>, dtypes("floating"));
 TN_KERNEL(upsample_nearest1d, line<kNearest>, dtypes("floating,uint8"));
 TN_KERNEL(upsample_nearest1d_backward, spread_line<kNearest>, dtypes("floating"));

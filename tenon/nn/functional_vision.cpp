@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/functional/vision.h"
 
-#include <vector>
-
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -19,27 +17,33 @@ Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, const PairwiseDista
 }
 
 Tensor pixel_shuffle(const Tensor& input, const PixelShuffleFuncOptions& options) {
-  const int64_t r = options.upscale_factor();
-  TENON_CHECK(input.dim() >= 3, ValueError, "pixel_shuffle: expected 3-D or larger input, got ", input.dim(), "-D");
-  TENON_CHECK(r > 0 && input.size(-3) % (r * r) == 0, ValueError, "pixel_shuffle: channels ", input.size(-3),
-              " are not divisible by the square of upscale_factor ", r);
-  const int64_t channels = input.size(-3) / (r * r), height = input.size(-2), width = input.size(-1);
-  std::vector<int64_t> result = input.sizes().vec();
-  const std::size_t d = result.size();
-  result[d - 3] = channels, result[d - 2] = height * r, result[d - 1] = width * r;
-  return input.reshape({-1, channels, r, r, height, width}).permute({0, 1, 4, 2, 5, 3}).reshape(result);
+  return tenon::pixel_shuffle(input, options.upscale_factor());
 }
 
 Tensor pixel_unshuffle(const Tensor& input, const PixelUnshuffleFuncOptions& options) {
-  const int64_t r = options.downscale_factor();
-  TENON_CHECK(input.dim() >= 3, ValueError, "pixel_unshuffle: expected 3-D or larger input, got ", input.dim(), "-D");
-  TENON_CHECK(r > 0 && input.size(-2) % r == 0 && input.size(-1) % r == 0, ValueError, "pixel_unshuffle: size ",
-              input.sizes(), " is not divisible by downscale_factor ", r);
-  const int64_t channels = input.size(-3), height = input.size(-2) / r, width = input.size(-1) / r;
-  std::vector<int64_t> result = input.sizes().vec();
-  const std::size_t d = result.size();
-  result[d - 3] = channels * r * r, result[d - 2] = height, result[d - 1] = width;
-  return input.reshape({-1, channels, height, r, width, r}).permute({0, 1, 3, 5, 2, 4}).reshape(result);
+  return tenon::pixel_unshuffle(input, options.downscale_factor());
+}
+
+Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFuncOptions& options) {
+  using enumtype::Name;
+  const Name mode = options.mode().name(), border = options.padding_mode().name();
+  return tenon::grid_sampler(input, grid,
+                             mode == Name::Bilinear  ? 0
+                             : mode == Name::Nearest ? 1
+                                                     : 2,
+                             border == Name::Zeros    ? 0
+                             : border == Name::Border ? 1
+                                                      : 2,
+                             options.align_corners().value_or(false));
+}
+
+Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
+  TENON_CHECK(theta.is_floating_point(), TypeError, "Expected theta to have floating point type, but got ",
+              toString(theta.scalar_type()));
+  for (int64_t n : size) {
+    TENON_CHECK(n > 0, ValueError, "Expected non-zero, positive output size. Got ", core::text(size));
+  }
+  return tenon::affine_grid_generator(theta, size, align_corners);
 }
 
 }  // namespace functional

@@ -168,10 +168,9 @@ Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
 
 namespace {
 
-// Where each position of a padded dimension comes from.
+// Where each position of a dimension comes from whose border is reflected or replicated.
 int64_t padded_source(std::string_view mode, int64_t at, int64_t size) {
   if (mode == "replicate") return std::clamp<int64_t>(at, 0, size - 1);
-  if (mode == "circular") return (at % size + size) % size;
   if (at < 0) at = -at;
   return at >= size ? 2 * (size - 1) - at : at;
 }
@@ -185,10 +184,28 @@ Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std
               " must be smaller than dimension ", d, " of size ", size);
   TENON_CHECK(!circular || (before <= size && after <= size), ValueError, "pad: wrapping ", before, " and ", after,
               " must not exceed dimension ", d, " of size ", size);
+  if (circular) {
+    const int64_t from = std::max<int64_t>(0, -before);
+    const Tensor body = self.narrow(d, from, size - from - std::max<int64_t>(0, -after));
+    const int64_t left = std::max<int64_t>(0, before), right = std::max<int64_t>(0, after);
+    return tenon::cat({self.narrow(d, size - left, left), body, self.narrow(d, 0, right)}, d);
+  }
   Tensor index = empty({n}, TensorOptions(kLong));
   int64_t* p = index.data_ptr<int64_t>();
   for (int64_t i = 0; i < n; ++i) p[i] = padded_source(mode, i - before, size);
   return self.index_select(d, index.to(self.device()));
+}
+
+// By the rows for planes of one to three dimensions.
+Tensor pad_planes(const Tensor& self, IntArrayRef pad, bool reflect) {
+  switch (pad.size()) {
+    case 2:
+      return reflect ? tenon::reflection_pad1d(self, pad) : tenon::replication_pad1d(self, pad);
+    case 4:
+      return reflect ? tenon::reflection_pad2d(self, pad) : tenon::replication_pad2d(self, pad);
+    default:
+      return reflect ? tenon::reflection_pad3d(self, pad) : tenon::replication_pad3d(self, pad);
+  }
 }
 
 }  // namespace
@@ -205,6 +222,10 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
   TENON_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplementedError,
               "pad: unknown mode '", std::string(mode), "'");
   TENON_CHECK(!value || *value == 0, ValueError, "pad: mode ", std::string(mode), " takes no value");
+  const int64_t spatial = static_cast<int64_t>(pad.size()) / 2, lead = self.dim() - spatial;
+  if (mode != "circular" && (lead == 1 || lead == 2) && spatial >= 1 && spatial <= 3) {
+    return pad_planes(self, pad, mode == "reflect");
+  }
   Tensor out = self;
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     if (pad[2 * k] || pad[2 * k + 1])

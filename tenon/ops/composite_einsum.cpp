@@ -16,8 +16,8 @@ using core::text;
 using Sizes = std::vector<int64_t>;
 using Labels = std::vector<int>;
 
-constexpr int kLetters = 52;     // A to Z, a to z; the dimensions of "..." come after them
-constexpr int kEllipsis = -1;    // in labels that are not spread yet
+constexpr int kLetters = 52;   // A to Z, a to z; the dimensions of "..." come after them
+constexpr int kEllipsis = -1;  // in labels that are not spread yet
 
 struct Term {
   Labels labels;
@@ -279,8 +279,9 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
   int64_t inner = 1;
   for (std::size_t i = 0; i < dims_self.size(); ++i) {
     const int64_t n = a.size(dims_self[i]), m = b.size(dims_other[i]);
-    TENON_CHECK(n == m || n == 1 || m == 1, ValueError, "tensordot: contracted dimensions need to match, but first has ",
-                "size ", n, " in dim ", dims_self[i], " and second has size ", m, " in dim ", dims_other[i]);
+    TENON_CHECK(n == m || n == 1 || m == 1, ValueError,
+                "tensordot: contracted dimensions need to match, but first has ", "size ", n, " in dim ", dims_self[i],
+                " and second has size ", m, " in dim ", dims_other[i]);
     if (n == 1 && m != 1) b = b.sum(dims_other[i], true, b.scalar_type());
     if (m == 1 && n != 1) a = a.sum(dims_self[i], true, a.scalar_type());
     in_a.push_back(dims_self[i] < 0 ? dims_self[i] + a.dim() : dims_self[i]);
@@ -289,7 +290,9 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
   }
   Sizes shape, free_a, free_b;
   int64_t rows = 1, columns = 1;
-  const auto is_free = [](const Sizes& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) == dims.end(); };
+  const auto is_free = [](const Sizes& dims, int64_t d) {
+    return std::find(dims.begin(), dims.end(), d) == dims.end();
+  };
   for (int64_t d = 0; d < a.dim(); ++d) {
     if (!is_free(in_a, d)) continue;
     free_a.push_back(d);

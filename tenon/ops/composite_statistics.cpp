@@ -59,16 +59,14 @@ Tensor steps(const char* name, const Tensor& y, const Tensor& x, int64_t dim) {
   return x.reshape(shape).diff(1, dim);
 }
 
-Tensor nothing_along(const Tensor& y, int64_t dim) {
-  return tenon::zeros_like(y.sum(dim, false, y.scalar_type()));
-}
+Tensor nothing_along(const Tensor& y, int64_t dim) { return tenon::zeros_like(y.sum(dim, false, y.scalar_type())); }
 
 void check_weights(const char* which, const Tensor& w, int64_t observations) {
   TENON_CHECK(w.dim() <= 1, ValueError, "cov(): expected ", which, " to have one or fewer dimensions but got ", which,
               " with ", w.dim(), " dimensions");
   TENON_CHECK(w.numel() == observations, ValueError, "cov(): expected ", which,
-              " to have the same numel as there are observations in the input but got ", w.numel(), " != ",
-              observations);
+              " to have the same numel as there are observations in the input but got ", w.numel(),
+              " != ", observations);
   TENON_CHECK(observations == 0 || w.detach().min().item<double>() >= 0, ValueError, "cov(): ", which,
               " cannot be negative");
 }

@@ -38,25 +38,25 @@ struct Target {
 
 }  // namespace
 
-#define TENON_LINE(name)                                                                      \
-  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, Factors factors) {         \
-    const Target t(#name, input, 1, size, factors);                                           \
-    return tenon::name(input, t.size, t.scale[0]);                                            \
+#define TENON_LINE(name)                                                              \
+  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, Factors factors) { \
+    const Target t(#name, input, 1, size, factors);                                   \
+    return tenon::name(input, t.size, t.scale[0]);                                    \
   }
-#define TENON_PLANE(name)                                                                     \
-  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, Factors factors) {         \
-    const Target t(#name, input, 2, size, factors);                                           \
-    return tenon::name(input, t.size, t.scale[0], t.scale[1]);                                \
+#define TENON_PLANE(name)                                                             \
+  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, Factors factors) { \
+    const Target t(#name, input, 2, size, factors);                                   \
+    return tenon::name(input, t.size, t.scale[0], t.scale[1]);                        \
   }
-#define TENON_VOLUME(name)                                                                    \
-  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, Factors factors) {         \
-    const Target t(#name, input, 3, size, factors);                                           \
-    return tenon::name(input, t.size, t.scale[0], t.scale[1], t.scale[2]);                    \
+#define TENON_VOLUME(name)                                                            \
+  Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, Factors factors) { \
+    const Target t(#name, input, 3, size, factors);                                   \
+    return tenon::name(input, t.size, t.scale[0], t.scale[1], t.scale[2]);            \
   }
-#define TENON_ALIGNED_PLANE(name)                                                             \
+#define TENON_ALIGNED_PLANE(name)                                                                         \
   Tensor name##_vec(const Tensor& input, OptionalIntArrayRef size, bool align_corners, Factors factors) { \
-    const Target t(#name, input, 2, size, factors);                                           \
-    return tenon::name(input, t.size, align_corners, t.scale[0], t.scale[1]);                 \
+    const Target t(#name, input, 2, size, factors);                                                       \
+    return tenon::name(input, t.size, align_corners, t.scale[0], t.scale[1]);                             \
   }
 
 TENON_LINE(upsample_nearest1d)

@@ -119,6 +119,12 @@ nn::AnyModule instance_norm(const Args& a) {
   return make<M>(o.track_running_stats(a.flag("track_running_stats", false)));
 }
 
+nn::AnyModule rnn_cell(const Args& a) {
+  auto o = nn::RNNCellOptions(a.integer("input_size"), a.integer("hidden_size")).bias(a.flag("bias", true));
+  if (a.has("nonlinearity") && a.c.at("nonlinearity") == "relu") o.nonlinearity(kReLU);
+  return make<nn::RNNCellImpl>(o);
+}
+
 const std::map<std::string, Builder>& builders() {
   static const std::map<std::string, Builder> table = {
       {"Conv1d", &conv<nn::Conv1dImpl, 1>},
@@ -200,6 +206,12 @@ const std::map<std::string, Builder>& builders() {
       {"ConstantPad3d",
        [](const Args& a) {
          return make<nn::ConstantPad3dImpl>(nn::ConstantPad3dOptions(a.sizes<6>("padding"), a.num("value", 0)));
+       }},
+      {"RNNCell", &rnn_cell},
+      {"LSTMCell",
+       [](const Args& a) {
+         return make<nn::LSTMCellImpl>(
+             nn::LSTMCellOptions(a.integer("input_size"), a.integer("hidden_size")).bias(a.flag("bias", true)));
        }},
       {"Linear",
        [](const Args& a) {

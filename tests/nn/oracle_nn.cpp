@@ -31,6 +31,10 @@ std::vector<Tensor> call(BuiltModule& m, const std::string& name, std::vector<Te
     if (auto p = std::dynamic_pointer_cast<nn::MaxPool3dImpl>(m.module.ptr())) both = p->forward_with_indices(x.at(0));
     return {std::get<0>(both), std::get<1>(both)};
   }
+  if (auto cell = std::dynamic_pointer_cast<nn::LSTMCellImpl>(m.module.ptr())) {
+    const auto [h, c] = x.size() == 3 ? cell->forward(x[0], std::make_tuple(x[1], x[2])) : cell->forward(x.at(0));
+    return {h, c};
+  }
   switch (x.size()) {
     case 1:
       return {m.module.forward(x[0])};
@@ -62,7 +66,12 @@ void run_case(const CaseFile& file, const json& c) {
     if (t.is_floating_point()) tracked.push_back(t.set_requires_grad(true));
     inputs.push_back(t);
   };
-  for (const auto& ref : c.at("inputs")) add(ref);
+  for (const auto& ref : c.at("inputs")) {
+    if (ref.is_array())
+      std::for_each(ref.begin(), ref.end(), add);
+    else
+      add(ref);
+  }
   for (const auto& [name, ref] : c.at("keyword_inputs").items()) add(ref);
   const std::vector<Tensor> outputs = call(m, id, inputs);
   ASSERT_EQ(outputs.size(), c.at("outputs").size());

@@ -12,4 +12,5 @@
 #include "tenon/nn/functional/normalization.h"
 #include "tenon/nn/functional/padding.h"
 #include "tenon/nn/functional/pooling.h"
+#include "tenon/nn/functional/upsampling.h"
 #include "tenon/nn/functional/vision.h"

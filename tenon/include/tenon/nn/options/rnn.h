@@ -69,6 +69,22 @@ struct GRUOptions {
   TENON_ARG(bool, bidirectional) = false;
 };
 
+namespace detail {
+// What all cells have in common.
+struct RNNCellOptionsBase {
+  RNNCellOptionsBase(int64_t input_size, int64_t hidden_size, bool bias, int64_t num_chunks)
+      : input_size_(input_size), hidden_size_(hidden_size), bias_(bias), num_chunks_(num_chunks) {}
+  // Features of the input.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias);
+  // Gates, whose weights are stacked.
+  TENON_ARG(int64_t, num_chunks);
+};
+}  // namespace detail
+
 struct RNNCellOptions {
   using nonlinearity_t = enumtype::OneOf<enumtype::kTanh, enumtype::kReLU>;
   RNNCellOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
