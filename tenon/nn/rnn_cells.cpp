@@ -38,7 +38,8 @@ void RNNCellImplBase<Derived>::reset_parameters() {
 template <class Derived>
 void RNNCellImplBase<Derived>::pretty_print(std::ostream& stream) const {
   const std::string& name = this->name();  // ends in Impl
-  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(" << options_base.input_size() << ", " << options_base.hidden_size();
+  stream << std::boolalpha << name.substr(0, name.size() - 4) << "(" << options_base.input_size() << ", "
+         << options_base.hidden_size();
   if (!options_base.bias()) stream << ", bias=" << options_base.bias();
   if (*other_nonlinearity()) stream << ", nonlinearity=" << other_nonlinearity();
   stream << ")";

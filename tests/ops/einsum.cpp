@@ -96,8 +96,11 @@ TEST(Einsum, ImplicitOutputsEllipsesAndPaths) {
 TEST(Einsum, Gradients) {
   check([](const Inputs& v) { return Inputs{einsum("aij,jk->aik", v)}; }, {leaf({2, 2, 3}), leaf({3, 2})});
   check([](const Inputs& v) { return Inputs{einsum("ii,i->", v)}; }, {leaf({3, 3}), leaf({3})});
-  check([](const Inputs& v) { return Inputs{tensordot(v[0], v[1], {0, 2}, {1, 0})}; },
-        {leaf({2, 3, 2}), leaf({2, 2, 2})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{tensordot(v[0], v[1], {0, 2}, {1, 0})};
+      },
+      {leaf({2, 3, 2}), leaf({2, 2, 2})});
 }
 
 TEST(Einsum, Texts) {
@@ -114,8 +117,11 @@ TEST(Einsum, Texts) {
 
 TEST(Linalg, Gradients) {
   check([](const Inputs& v) { return Inputs{cross(v[0], v[1])}; }, {leaf({2, 3}), leaf({2, 3})});
-  check([](const Inputs& v) { return Inputs{linalg_matrix_norm(v[0], 1), linalg_matrix_norm(v[0], "fro")}; },
-        {leaf({2, 2, 3})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{linalg_matrix_norm(v[0], 1), linalg_matrix_norm(v[0], "fro")};
+      },
+      {leaf({2, 2, 3})});
   check([](const Inputs& v) { return Inputs{renorm(v[0], 2, 0, 0.5)}; }, {leaf({3, 4})});
   check([](const Inputs& v) { return Inputs{linalg_vector_norm(v[0], 3, IntArrayRef({0}))}; }, {leaf({3, 2})});
 }
@@ -135,10 +141,16 @@ TEST(Statistics, Gradients) {
   check([](const Inputs& v) { return Inputs{quantile(v[0], v[1], std::nullopt, true)}; },
         {leaf({7}), tensor({0.3}).to(kDouble).set_requires_grad(true)});
   check([](const Inputs& v) { return Inputs{cov(v[0]), corrcoef(v[0])}; }, {leaf({3, 5})});
-  check([](const Inputs& v) { return Inputs{trapezoid(v[0], v[1]), cumulative_trapezoid(v[0], v[1])}; },
-        {leaf({2, 4}), leaf({4})});
-  check([](const Inputs& v) { return Inputs{igamma(v[0], v[1]), igammac(v[0], v[1])}; },
-        {tensor({0.5, 2., 9.}).to(kDouble), tensor({0.7, 3., 5.}).to(kDouble).set_requires_grad(true)});
+  check(
+      [](const Inputs& v) {
+        return Inputs{trapezoid(v[0], v[1]), cumulative_trapezoid(v[0], v[1])};
+      },
+      {leaf({2, 4}), leaf({4})});
+  check(
+      [](const Inputs& v) {
+        return Inputs{igamma(v[0], v[1]), igammac(v[0], v[1])};
+      },
+      {tensor({0.5, 2., 9.}).to(kDouble), tensor({0.7, 3., 5.}).to(kDouble).set_requires_grad(true)});
 }
 
 TEST(Statistics, RefusesADerivativeThatItLacks) {

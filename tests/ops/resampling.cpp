@@ -37,12 +37,17 @@ TEST(Upsample, Gradients) {
     check([=](const Inputs& v) { return Inputs{upsample_linear1d(v[0], {5}, corners)}; }, {leaf({1, 2, 3})});
     check([=](const Inputs& v) { return Inputs{upsample_bilinear2d(v[0], {4, 2}, corners)}; }, {leaf({1, 2, 3, 3})});
     check([=](const Inputs& v) { return Inputs{upsample_bicubic2d(v[0], {4, 2}, corners)}; }, {leaf({1, 1, 3, 4})});
-    check([=](const Inputs& v) { return Inputs{upsample_trilinear3d(v[0], {3, 2, 2}, corners)}; },
-          {leaf({1, 1, 2, 3, 2})});
-    check([=](const Inputs& v) { return Inputs{_upsample_bilinear2d_aa(v[0], {2, 3}, corners)}; },
-          {leaf({1, 1, 5, 3})});
-    check([=](const Inputs& v) { return Inputs{_upsample_bicubic2d_aa(v[0], {2, 3}, corners)}; },
-          {leaf({1, 1, 5, 3})});
+    check(
+        [=](const Inputs& v) {
+          return Inputs{upsample_trilinear3d(v[0], {3, 2, 2}, corners)};
+        },
+        {leaf({1, 1, 2, 3, 2})});
+    check(
+        [=](const Inputs& v) {
+          return Inputs{_upsample_bilinear2d_aa(v[0], {2, 3}, corners)};
+        },
+        {leaf({1, 1, 5, 3})});
+    check([=](const Inputs& v) { return Inputs{_upsample_bicubic2d_aa(v[0], {2, 3}, corners)}; }, {leaf({1, 1, 5, 3})});
   }
   check([](const Inputs& v) { return Inputs{upsample_nearest1d(v[0], {5})}; }, {leaf({1, 2, 3})});
   check([](const Inputs& v) { return Inputs{upsample_nearest2d(v[0], {5, 2})}; }, {leaf({1, 2, 3, 3})});
