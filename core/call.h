@@ -38,6 +38,7 @@ struct CallFrame {
   struct Lists {  // arguments that are lists and had to change
     std::vector<std::vector<const tn_tensor*>> views;
     std::vector<Impl> tensors;
+    std::vector<std::pair<TensorImpl*, TensorImpl*>> written;  // an argument and the copy that the kernel writes
   };
   std::unique_ptr<Lists> lists;
   tn_generator generator;

@@ -66,6 +66,7 @@ tn_value* CallFrame::mutable_args() {
 
 void CallFrame::restore_args() {
   if (!own_args) return;
+  if (lists) lists->written.clear();
   for (uint32_t i = 0; i < op().n_args; ++i) {
     if (args[i].tag != TN_TAG_GENERATOR) args[i] = c.in[i];
   }

@@ -206,6 +206,9 @@ void finish_outputs(CallFrame& f) {
       f.outs[k]->bump_version();
     }
   }
+  if (TENON_UNLIKELY(f.lists != nullptr)) {
+    for (auto [given, made] : f.lists->written) copy(*given, *made);
+  }
   for (int i = 0; i < f.op().n_args; ++i) {
     if (TENON_UNLIKELY(f.op().args[i].mutates) && f.c.in[i].tag == TN_TAG_TENSOR) f.c.tensor(i).bump_version();
   }
@@ -279,6 +282,19 @@ Impl materialised(const CallFrame& f, const tn_tensor& v, const TensorImpl& t) {
   return made;
 }
 
+void refuse_overlap(const CallFrame& f, int i, const TensorImpl& t) {
+  TENON_CHECK(!(t.view.flags & TN_TENSOR_OVERLAPPING) || t.numel <= 1, ValueError, f.op().name, ": elements of '",
+              f.op().args[i].name, "', which is written, share memory (a stride of 0); clone() it first");
+}
+
+// An argument that the kernel writes: it gets a contiguous copy, which finish_outputs copies back.
+TENON_COLD void write_through_copy(CallFrame& f, int i, TensorImpl& t) {
+  if (!f.lists) f.lists = std::make_unique<CallFrame::Lists>();
+  TensorImpl* copied = f.keep(converted(f, t, t.dtype));
+  f.lists->written.emplace_back(&t, copied);
+  f.replace(i, *copied);
+}
+
 }  // namespace
 
 void prepare_args(CallFrame& f, uint32_t kernel_flags) {
@@ -293,8 +309,13 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
       if (!list_fits(f, v, cast, contiguous)) convert_list(f, i, cast, contiguous);
       continue;
     }
-    if (v.tag != TN_TAG_TENSOR || f.op().args[i].mutates) continue;
+    if (v.tag != TN_TAG_TENSOR) continue;
     TensorImpl* t = TensorImpl::from_view(v.u.tensor);
+    if (TENON_UNLIKELY(f.op().args[i].mutates)) {
+      refuse_overlap(f, i, *t);
+      if (contiguous && !t->contiguous()) write_through_copy(f, i, *t);
+      continue;
+    }
     if (casts && (f.c.operands & bit) && t->dtype != f.c.compute) {
       if (!expands && cast_on_stack(f, i, *t, f.c.compute)) continue;
       t = f.keep(converted(f, *t, f.c.compute));
@@ -314,6 +335,7 @@ void reserve_random(CallFrame& f) {
   for (int i = 0; i < f.op().n_args; ++i) {
     if (f.op().args[i].type != ArgType::Generator) continue;
     const tn_value& v = f.in[i];
+    if (v.tag == TN_TAG_GENERATOR) return;  // a staged call: reserved on the device that it came from
     Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
     GeneratorImpl& g = v.tag == TN_TAG_NONE ? default_generator(device) : *static_cast<GeneratorImpl*>(v.u.ptr);
     if (g.device().type() != device.type()) {
