@@ -71,7 +71,29 @@ TENON_INFER(nll_loss2d) {
 }
 
 TENON_INFER(nll_loss_backward) {
-  const TensorImpl& self = c.tensor(1);
+  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1), &target = c.tensor(2), &total = c.tensor(6);
+  if (!isIntegralType(target.dtype)) {
+    fail<TypeError>(c, "target must hold classes of an integral dtype, got ", dtype_name(target.dtype));
+  }
+  const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
+  if (self.ndim() == 0 || target.numel * classes != self.numel) {
+    fail<ValueError>(c, "input ", text(self.sizes()), " and target ", text(target.sizes()), " do not fit");
+  }
+  const TensorImpl* weight = c.tensor_or_null(3);
+  if (weight && (weight->ndim() != 1 || weight->size(0) != classes)) {
+    fail<ValueError>(c, "weight must have one entry for each of ", classes, " classes, got shape ",
+                     text(weight->sizes()));
+  }
+  if (grad.numel != (c.integer(4) == 0 ? target.numel : 1) || total.numel != 1) {
+    fail<ValueError>(c, "grad_output of shape ", text(grad.sizes()), " and total_weight of shape ", text(total.sizes()),
+                     " do not fit target ", text(target.sizes()), " with reduction ", c.integer(4));
+  }
+  for (const TensorImpl* t : {&grad, weight, &total}) {
+    if (t && t->dtype != self.dtype) {
+      fail<TypeError>(c, "expected all operands to have the input's dtype ", dtype_name(self.dtype), ", got ",
+                      dtype_name(t->dtype));
+    }
+  }
   c.set(0, self.sizes(), self.dtype);
   c.checked = self.dtype;
 }

@@ -242,20 +242,42 @@ TENON_INFER(select) {
   finish(c, s, i * t.stride(d));
 }
 
+namespace {
+
+// The elements that a slice takes of `size`; brings `from` into [0, size].
+int64_t slice_length(Infer& c, int64_t size, int64_t& from, int64_t to, int64_t step) {
+  if (step <= 0) fail<ValueError>(c, "slice step must be positive, got ", step);
+  if (from < 0) from += size;
+  if (to < 0) to += size;
+  from = std::clamp<int64_t>(from, 0, size);
+  to = std::clamp<int64_t>(to, from, size);
+  return (to - from) / step + ((to - from) % step != 0);
+}
+
+int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
+  return std::max<int64_t>(0, std::min(rows + std::min<int64_t>(offset, 0), columns - std::max<int64_t>(offset, 0)));
+}
+
+// The positions of a window over `have` elements.
+int64_t windows(Infer& c, int64_t have, int at, int64_t size, int64_t step) {
+  if (size < 0 || size > have) {
+    fail<ValueError>(c, "window size ", size, " does not fit dimension ", at, " of size ", have);
+  }
+  if (step <= 0) fail<ValueError>(c, "step must be positive, got ", step);
+  return (have - size) / step + 1;
+}
+
+}  // namespace
+
 TENON_INFER(slice) {
   const TensorImpl& t = c.tensor(0);
   if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
   int d = c.dim(c.integer(1), t.ndim());
   int64_t size = t.size(d), step = c.integer(4);
-  if (step <= 0) fail<ValueError>(c, "slice step must be positive, got ", step);
   int64_t from = c.integer(2, 0), to = c.integer(3, size);
-  if (from < 0) from += size;
-  if (to < 0) to += size;
-  from = std::clamp<int64_t>(from, 0, size);
-  to = std::clamp<int64_t>(to, from, size);
   Shape s;
   copy_dims(c, t, s);
-  s.size[d] = (to - from) / step + ((to - from) % step != 0);
+  s.size[d] = slice_length(c, size, from, to, step);
   if (__builtin_mul_overflow(s.stride[d], step, &s.stride[d])) s.stride[d] = 0;  // then at most one element is left
   finish(c, s, from * t.stride(d));
 }
@@ -314,8 +336,7 @@ TENON_INFER(diagonal) {
   for (int d = 0; d < t.ndim(); ++d) {
     if (d != a && d != b) s.push(c, t.size(d), t.stride(d));
   }
-  int64_t rows = t.size(a) + std::min<int64_t>(offset, 0), columns = t.size(b) - std::max<int64_t>(offset, 0);
-  int64_t length = std::max<int64_t>(0, std::min(rows, columns));
+  int64_t length = diagonal_length(t.size(a), t.size(b), offset);
   s.push(c, length, t.stride(a) + t.stride(b));
   int64_t start = length == 0 ? 0 : offset >= 0 ? offset * t.stride(b) : -offset * t.stride(a);
   finish(c, s, start);
@@ -326,15 +347,12 @@ TENON_INFER(unfold) {
   int at = c.dim(c.integer(1), t.ndim());
   int64_t size = c.integer(2), step = c.integer(3);
   int64_t have = t.ndim() ? t.size(at) : 1;
-  if (size < 0 || size > have) {
-    fail<ValueError>(c, "window size ", size, " does not fit dimension ", at, " of size ", have);
-  }
-  if (step <= 0) fail<ValueError>(c, "step must be positive, got ", step);
+  const int64_t positions = windows(c, have, at, size, step);
   Shape s;
   copy_dims(c, t, s);
   int64_t stride = t.ndim() ? t.stride(at) : 1;
   if (t.ndim()) {
-    s.size[at] = (have - size) / step + 1;
+    s.size[at] = positions;
     if (__builtin_mul_overflow(stride, step, &s.stride[at])) s.stride[at] = 0;
   }
   s.push(c, size, stride);
@@ -347,22 +365,62 @@ TENON_INFER(alias) {
   finish(c, s);
 }
 
-// Rows with the signature (grad, input_sizes, ...): zeros of input_sizes.
-TENON_INFER(input_sizes) { c.set(0, c.ints(1), c.tensor(0).dtype); }
+// Rows with the signature (grad, input_sizes, ...): zeros of input_sizes, and grad where the view was.
+namespace {
+
+void backward_of_view(Infer& c, const Shape& view) {
+  if (c.tensor(0).sizes() != view.sizes()) {
+    fail<ValueError>(c, "a gradient of shape ", text(view.sizes()), " is expected, got ", text(c.tensor(0).sizes()));
+  }
+  c.set(0, c.ints(1), c.tensor(0).dtype);
+}
+
+Shape input_shape(Infer& c) {
+  Shape s;
+  for (int64_t n : c.ints(1)) s.push(c, n, 0);
+  return s;
+}
+
+}  // namespace
 
 TENON_INFER(select_backward) {
-  IntArrayRef sizes = c.ints(1);
-  int d = c.dim(c.integer(2), static_cast<int>(sizes.size()));
-  if (sizes.empty()) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
-  wrapped_index(c, c.integer(3), sizes[d], d);
-  c.set(0, sizes, c.tensor(0).dtype);
+  Shape s = input_shape(c), view;
+  int at = c.dim(c.integer(2), s.n);
+  if (s.n == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
+  wrapped_index(c, c.integer(3), s.size[at], at);
+  for (int d = 0; d < s.n; ++d) {
+    if (d != at) view.push(c, s.size[d], 0);
+  }
+  backward_of_view(c, view);
 }
 
 TENON_INFER(slice_backward) {
-  IntArrayRef sizes = c.ints(1);
-  c.dim(c.integer(2), static_cast<int>(sizes.size()));
-  if (c.integer(5) <= 0) fail<ValueError>(c, "slice step must be positive, got ", c.integer(5));
-  c.set(0, sizes, c.tensor(0).dtype);
+  Shape view = input_shape(c);
+  int d = c.dim(c.integer(2), view.n);
+  if (view.n == 0) fail<IndexError>(c, "a 0-dim tensor has no slices");
+  int64_t from = c.integer(3);
+  view.size[d] = slice_length(c, view.size[d], from, c.integer(4), c.integer(5));
+  backward_of_view(c, view);
+}
+
+TENON_INFER(diagonal_backward) {
+  Shape s = input_shape(c), view;
+  int a = c.dim(c.integer(3), s.n), b = c.dim(c.integer(4), s.n);
+  if (a == b) fail<ValueError>(c, "dim1 and dim2 are both dimension ", a);
+  for (int d = 0; d < s.n; ++d) {
+    if (d != a && d != b) view.push(c, s.size[d], 0);
+  }
+  view.push(c, diagonal_length(s.size[a], s.size[b], c.integer(2)), 0);
+  backward_of_view(c, view);
+}
+
+TENON_INFER(unfold_backward) {
+  Shape view = input_shape(c);
+  int at = c.dim(c.integer(2), view.n);
+  int64_t size = c.integer(3), positions = windows(c, view.n ? view.size[at] : 1, at, size, c.integer(4));
+  if (view.n) view.size[at] = positions;
+  view.push(c, size, 0);
+  backward_of_view(c, view);
 }
 
 }  // namespace tenon::core
