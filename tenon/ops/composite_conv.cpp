@@ -87,6 +87,7 @@ TENON_CONV_TRANSPOSE(conv_transpose3d_input, 3)
 #undef TENON_CONV_TRANSPOSE
 
 Tensor conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad) {
+  TENON_CHECK(bias.defined(), TypeError, "conv_tbc: expected a tensor but argument 'bias' is undefined");
   TENON_CHECK(self.dim() == 3 && weight.dim() == 3, ValueError, "conv_tbc: expected 3-D input and weight, got ",
               core::text(self.sizes()), " and ", core::text(weight.sizes()));
   return tenon::conv1d(self.permute({1, 2, 0}), weight.permute({2, 1, 0}), bias, {1}, {pad}).permute({2, 0, 1});

@@ -35,6 +35,12 @@ std::vector<int64_t> without_unknown(const Tensor& self, IntArrayRef shape) {
   return out;
 }
 
+// What there is to do for a dtype that has no other part.
+const Tensor& itself(const char* op, const Tensor& self) {
+  TENON_CHECK(self.defined(), TypeError, op, ": expected a tensor but argument 'self' is undefined");
+  return self;
+}
+
 }  // namespace
 
 Tensor reshape(const Tensor& self, IntArrayRef shape) {
@@ -172,10 +178,10 @@ Tensor mH(const Tensor& self) {
   TENON_CHECK(self.dim() >= 2 || self.dim() == 0, ValueError, "mH: expected at least 2 dimensions, got ", self.dim());
   return self.dim() == 0 ? self : self.transpose(-2, -1);
 }
-Tensor conj(const Tensor& self) { return self; }
-Tensor real(const Tensor& self) { return self; }
-Tensor resolve_conj(const Tensor& self) { return self; }
-Tensor resolve_neg(const Tensor& self) { return self; }
+Tensor conj(const Tensor& self) { return itself("conj", self); }
+Tensor real(const Tensor& self) { return itself("real", self); }
+Tensor resolve_conj(const Tensor& self) { return itself("resolve_conj", self); }
+Tensor resolve_neg(const Tensor& self) { return itself("resolve_neg", self); }
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
   // To no dimensions it is sum, which makes integers int64.

@@ -132,10 +132,14 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
   std::string name = node_name(row);
   std::string out = "void " + name + "::apply([[maybe_unused]] Tensor* grads, [[maybe_unused]] Tensor* out) {\n";
   std::size_t n = row.schema.results.size();
-  std::string none;
-  for (std::size_t i = 0; i < n; ++i)
-    none += (i ? " && " : "") + std::string("!grads[") + std::to_string(i) + "].defined()";
-  out += "  if (" + none + ") return;\n";
+  std::string blocks, none;
+  for (std::size_t k = 0; k < row.grads.size(); ++k) blocks += formula_block(row, plan, k);
+  // Of the gradients that a formula uses one is there.
+  for (std::size_t i = 0; i < n; ++i) {
+    std::string grad = "grads[" + std::to_string(i) + "]";
+    if (n == 1 || blocks.find(grad) != std::string::npos) none += (none.empty() ? "!" : " && !") + grad + ".defined()";
+  }
+  if (!none.empty()) out += "  if (" + none + ") return;\n";
   std::string at = "0";
   for (const Arg* a : plan.inputs) {
     out += "  const uint32_t at_" + a->name + " = " + at + ";\n";
@@ -143,9 +147,8 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
     out += "  const bool needs_" + a->name + " = needs(at_" + a->name + ", " + count + ");\n";
     at = "at_" + a->name + " + " + count;
   }
-  for (std::size_t k = 0; k < row.grads.size(); ++k) out += formula_block(row, plan, k);
   (void)own_path;
-  out += "}\n\nvoid " + name + "::release_saved() {\n";
+  out += blocks + "}\n\nvoid " + name + "::release_saved() {\n";
   for (const Saved& s : plan.saved) {
     if (holds_tensors(s)) out += "  " + s.name + "_.release();\n";
   }

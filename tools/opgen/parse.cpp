@@ -140,7 +140,7 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
   else if (key == "era04")
     set_era(row, rest, line);
   else if (key == "samples")
-    row.samples = rest;
+    row.samples += (row.samples.empty() ? "" : ";") + rest;
   else if (key == "doc")
     row.doc += (row.doc.empty() ? "" : " ") + rest;
   else

@@ -129,11 +129,11 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, con
 // Positive and negative gradients apart, in the logarithm.
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
-  const double none = -std::numeric_limits<double>::infinity();
+  const double none = -1e4;  // exp() of it is 0; infinity would make NaN of a second derivative
   const auto part = [&](const Tensor& log_grad) {
     return ((log_grad - result).flip({dim}).logcumsumexp(dim).flip({dim}) + self).exp();
   };
-  const Tensor log_size = grad.abs().log();
+  const Tensor log_size = where(grad == 0, 1, grad.abs()).log();
   return part(where(grad > 0, log_size, none)) - part(where(grad < 0, log_size, none));
 }
 
