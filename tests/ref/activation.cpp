@@ -15,15 +15,18 @@
 #include "tenon/sdk/ops/hardsigmoid.h"
 #include "tenon/sdk/ops/hardswish.h"
 #include "tenon/sdk/ops/hardtanh.h"
+#include "tenon/sdk/ops/hardtanh_backward.h"
 #include "tenon/sdk/ops/leaky_relu.h"
 #include "tenon/sdk/ops/lerp.h"
 #include "tenon/sdk/ops/log_sigmoid.h"
 #include "tenon/sdk/ops/mish.h"
+#include "tenon/sdk/ops/native_dropout_backward.h"
 #include "tenon/sdk/ops/relu.h"
 #include "tenon/sdk/ops/sigmoid_backward.h"
 #include "tenon/sdk/ops/silu.h"
 #include "tenon/sdk/ops/silu_backward.h"
 #include "tenon/sdk/ops/softplus.h"
+#include "tenon/sdk/ops/softplus_backward.h"
 #include "tenon/sdk/ops/softshrink.h"
 #include "tenon/sdk/ops/tanh_backward.h"
 #include "tenon/sdk/ops/threshold.h"
@@ -68,9 +71,21 @@ tn_status elu(Call&, Tensor out, Tensor self, Scalar alpha, Scalar scale, Scalar
 tn_status hardtanh(Call&, Tensor out, Tensor self, Scalar low, Scalar high) {
   return map(out, self, [&](Real x) { return clamped(x, number(low), number(high)); });
 }
+// Cut to an integer dtype; refused where that cannot hold it.
+Real as_element(const Scalar& s, DType d) {
+  if (tenon::sdk::is_floating(d)) return number(s);
+  const Real v = number(s), cut = std::trunc(v), size = std::fabs(cut);
+  // A whole number below zero wraps in an unsigned dtype, if only its size fits.
+  if (wrapped(cut, d) != cut ? s.is_float() || wrapped(size, d) != size : v < 0 && d.code == TN_UINT) {
+    throw tenon::sdk::Error(TN_ERROR_VALUE, "value ", static_cast<double>(number(s)),
+                            " cannot be converted to the dtype without overflow");
+  }
+  return wrapped(cut, d);
+}
+
 tn_status threshold(Call&, Tensor out, Tensor self, Scalar limit, Scalar value) {
-  const Real l = factor(limit, out.dtype());
-  return map(out, self, [&](Real x) { return x <= l ? number(value) : x; });
+  const Real l = as_element(limit, out.dtype()), v = as_element(value, out.dtype());
+  return map(out, self, [&](Real x) { return x <= l ? v : x; });
 }
 tn_status softshrink(Call&, Tensor out, Tensor self, Scalar lambd) {
   const Real l = number(lambd);
@@ -88,7 +103,20 @@ tn_status clamp(Call&, Tensor out, Tensor self, std::optional<Scalar> low, std::
   });
 }
 tn_status threshold_backward(Call&, Tensor out, Tensor grad, Tensor self, Scalar limit) {
-  return map3(out, grad, self, self, [&](Real g, Real x, Real) { return x <= number(limit) ? 0 : g; });
+  const Real l = as_element(limit, out.dtype());
+  return map3(out, grad, self, self, [&](Real g, Real x, Real) { return x <= l ? 0 : g; });
+}
+tn_status hardtanh_backward(Call&, Tensor out, Tensor grad, Tensor self, Scalar low, Scalar high) {
+  return map3(out, grad, self, self,
+              [&](Real g, Real x, Real) { return x <= number(low) || x >= number(high) ? 0 : g; });
+}
+tn_status softplus_backward(Call&, Tensor out, Tensor grad, Tensor self, Scalar beta, Scalar threshold) {
+  const Real b = number(beta);
+  return map3(out, grad, self, self,
+              [&](Real g, Real x, Real) { return x * b > number(threshold) ? g : g * sigmoid(x * b); });
+}
+tn_status dropout_backward(Call&, Tensor out, Tensor grad, Tensor mask, double scale) {
+  return map3(out, grad, mask, mask, [&](Real g, Real m, Real) { return g * m * scale; });
 }
 tn_status lerp(Call&, Tensor out, Tensor self, Tensor end, Tensor weight) {
   return map3(out, self, end, weight, [](Real a, Real b, Real w) { return a + w * (b - a); });
@@ -105,6 +133,15 @@ tn_status addcdiv(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar val
 }
 tn_status where(Call&, Tensor out, Tensor condition, Tensor self, Tensor other) {
   return map3(out, condition, self, other, [](Real c, Real x, Real y) { return c != 0 ? x : y; });
+}
+tn_status where_left(Call&, Tensor out, Tensor condition, Scalar self, Tensor other) {
+  return map3(out, condition, other, other, [&](Real c, Real y, Real) { return c != 0 ? number(self) : y; });
+}
+tn_status where_right(Call&, Tensor out, Tensor condition, Tensor self, Scalar other) {
+  return map3(out, condition, self, self, [&](Real c, Real x, Real) { return c != 0 ? x : number(other); });
+}
+tn_status where_numbers(Call&, Tensor out, Tensor condition, Scalar self, Scalar other) {
+  return map(out, condition, [&](Real c) { return number(c != 0 ? self : other); });
 }
 
 REF_UNARY(relu, std::isnan(x) || x > 0 ? x : 0);
@@ -134,5 +171,11 @@ TN_KERNEL(lerp_Scalar, lerp_number, REF_TRAITS);
 TN_KERNEL(addcmul, addcmul, REF_TRAITS);
 TN_KERNEL(addcdiv, addcdiv, REF_TRAITS);
 TN_KERNEL(where_self, where, REF_TRAITS);
+TN_KERNEL(where_ScalarSelf, where_left, REF_TRAITS);
+TN_KERNEL(where_ScalarOther, where_right, REF_TRAITS);
+TN_KERNEL(where_Scalar, where_numbers, any_strides().broadcasts().mixed_dtypes());
+TN_KERNEL(hardtanh_backward, hardtanh_backward, REF_TRAITS);
+TN_KERNEL(softplus_backward, softplus_backward, REF_TRAITS);
+TN_KERNEL(native_dropout_backward, dropout_backward, REF_TRAITS);
 
 }  // namespace

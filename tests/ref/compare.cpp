@@ -3,8 +3,10 @@
 // Comparisons, logic and bits.
 #include "elementwise.h"
 #include "tenon/sdk/ops/bitwise_and.h"
+#include "tenon/sdk/ops/bitwise_left_shift.h"
 #include "tenon/sdk/ops/bitwise_not.h"
 #include "tenon/sdk/ops/bitwise_or.h"
+#include "tenon/sdk/ops/bitwise_right_shift.h"
 #include "tenon/sdk/ops/bitwise_xor.h"
 #include "tenon/sdk/ops/eq.h"
 #include "tenon/sdk/ops/ge.h"
@@ -26,6 +28,44 @@ namespace {
 using namespace tenon::ref;
 
 int64_t bits(Real x) { return to_int(x); }
+
+// Nothing is written before every count is known to be good.
+void check_count(Real n, DType d) {
+  if (n < 0 || n >= Real(8 * tenon::sdk::item_size(d))) {
+    throw tenon::sdk::Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");
+  }
+}
+int64_t shifted(Real x, Real n, bool left) {
+  return left ? static_cast<int64_t>(static_cast<uint64_t>(bits(x)) << bits(n)) : bits(x) >> bits(n);
+}
+
+template <bool Left>
+tn_status shift(Call&, Tensor out, Tensor self, Tensor other) {
+  each(other.sizes(), [&](const Index& i) { check_count(get(other, i), out.dtype()); });
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, Real(shifted(get_broadcast(self, i), get_broadcast(other, i), Left))); });
+  return TN_OK;
+}
+template <bool Left>
+tn_status shift_by(Call&, Tensor out, Tensor self, Scalar other) {
+  check_count(number(other), out.dtype());
+  each(out.sizes(), [&](const Index& i) { put(out, i, Real(shifted(get(self, i), number(other), Left))); });
+  return TN_OK;
+}
+template <bool Left>
+tn_status shift_number(Call&, Tensor out, Scalar self, Tensor other) {
+  each(other.sizes(), [&](const Index& i) { check_count(get(other, i), out.dtype()); });
+  const Real x = operand(self, out.dtype());
+  each(out.sizes(), [&](const Index& i) { put(out, i, Real(shifted(x, get(other, i), Left))); });
+  return TN_OK;
+}
+
+TN_KERNEL(bitwise_left_shift_Tensor, shift<true>, REF_TRAITS);
+TN_KERNEL(bitwise_left_shift_Tensor_Scalar, shift_by<true>, REF_TRAITS);
+TN_KERNEL(bitwise_left_shift_Scalar_Tensor, shift_number<true>, REF_TRAITS);
+TN_KERNEL(bitwise_right_shift_Tensor, shift<false>, REF_TRAITS);
+TN_KERNEL(bitwise_right_shift_Tensor_Scalar, shift_by<false>, REF_TRAITS);
+TN_KERNEL(bitwise_right_shift_Scalar_Tensor, shift_number<false>, REF_TRAITS);
 
 REF_BINARY(eq_Tensor, x == y);
 REF_SCALAR(eq_Scalar, x == y);

@@ -4,6 +4,7 @@
 #include "tenon/sdk/ops/fill.h"
 #include "number.h"
 #include "tenon/sdk/ops/arange.h"
+#include "tenon/sdk/ops/clone.h"
 #include "tenon/sdk/ops/copy.h"
 #include "tenon/sdk/ops/eye.h"
 #include "tenon/sdk/ops/flip.h"
@@ -23,6 +24,11 @@ using MaybeBool = std::optional<bool>;
 
 tn_status copy(Call&, Tensor out, Tensor, Tensor src, bool) {
   each(out.sizes(), [&](const Index& i) { put(out, i, get_broadcast(src, i)); });
+  return TN_OK;
+}
+
+tn_status clone(Call&, Tensor out, Tensor self, std::optional<int64_t>) {
+  each(out.sizes(), [&](const Index& i) { put(out, i, get(self, i)); });
   return TN_OK;
 }
 
@@ -96,6 +102,7 @@ tn_status triu(Call&, Tensor out, Tensor self, int64_t diagonal) { return triang
 }  // namespace
 
 TN_KERNEL(copy, copy, any_strides().mixed_dtypes());
+TN_KERNEL(clone, clone, any_strides());
 TN_KERNEL(fill_Scalar, fill, any_strides());
 TN_KERNEL(fill_Tensor, fill_tensor, any_strides().mixed_dtypes());
 TN_KERNEL(zero, zero, any_strides());

@@ -5,13 +5,21 @@
 
 #include "number.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
+#include "tenon/sdk/ops/_adaptive_avg_pool2d_backward.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool3d.h"
+#include "tenon/sdk/ops/_adaptive_avg_pool3d_backward.h"
 #include "tenon/sdk/ops/adaptive_max_pool2d.h"
+#include "tenon/sdk/ops/adaptive_max_pool2d_backward.h"
 #include "tenon/sdk/ops/adaptive_max_pool3d.h"
+#include "tenon/sdk/ops/adaptive_max_pool3d_backward.h"
 #include "tenon/sdk/ops/avg_pool2d.h"
+#include "tenon/sdk/ops/avg_pool2d_backward.h"
 #include "tenon/sdk/ops/avg_pool3d.h"
+#include "tenon/sdk/ops/avg_pool3d_backward.h"
 #include "tenon/sdk/ops/max_pool2d_with_indices.h"
+#include "tenon/sdk/ops/max_pool2d_with_indices_backward.h"
 #include "tenon/sdk/ops/max_pool3d_with_indices.h"
+#include "tenon/sdk/ops/max_pool3d_with_indices_backward.h"
 
 namespace {
 
@@ -124,8 +132,81 @@ tn_status cells_max3(Call&, Tensor out, Tensor indices, Tensor self, Ints) {
   return largest(Adaptive{}, out, indices, self, 3);
 }
 
+// Writes what was added up for every element.
+class Sums {
+ public:
+  explicit Sums(const Tensor& t) : t_(t), sums_(at(t.numel()), 0) {}
+  void add(const Index& i, Real v) {
+    int64_t flat = 0;
+    for (int d = 0; d < t_.ndim(); ++d) flat = flat * t_.size(d) + i[at(d)];
+    sums_[at(flat)] += v;
+  }
+  tn_status write() const {
+    std::size_t next = 0;
+    each(t_.sizes(), [&](const Index& i) { put(t_, i, sums_[next++]); });
+    return TN_OK;
+  }
+
+ private:
+  Tensor t_;
+  std::vector<Real> sums_;
+};
+
+// To the element that the index names, counted in its plane.
+tn_status to_largest(Tensor out, Tensor grad, Tensor indices, int64_t nd) {
+  Sums sums(out);
+  const int64_t lead = out.ndim() - nd;
+  each(grad.sizes(), [&](const Index& o) {
+    const Index plane = unravel(static_cast<int64_t>(get(indices, o)), Ints(out.sizes().begin() + lead, nd));
+    Index i(o.begin(), o.begin() + lead);
+    i.insert(i.end(), plane.begin(), plane.end());
+    sums.add(i, get(grad, o));
+  });
+  return sums.write();
+}
+
+template <class Kind>
+tn_status to_average(const Kind& kind, Tensor out, Tensor grad, int64_t nd, bool include_pad, OptInt divisor) {
+  Sums sums(out);
+  each(grad.sizes(), [&](const Index& o) {
+    std::vector<Index> inside;
+    const Window w = each_in(kind, grad, out, nd, o, [&](const Index& i, int64_t) { inside.push_back(i); });
+    const auto n = static_cast<int64_t>(inside.size());
+    Real part = get(grad, o) / Real(divisor ? *divisor : include_pad ? w.padded : n);
+    if (!tenon::sdk::is_floating(out.dtype())) part = std::trunc(part);
+    for (const Index& i : inside) sums.add(i, part);
+  });
+  return sums.write();
+}
+
+template <int Nd>
+tn_status max_back(Call&, Tensor out, Tensor grad, Tensor, Ints, Ints, Ints, Ints, bool, Tensor indices) {
+  return to_largest(out, grad, indices, Nd);
+}
+template <int Nd>
+tn_status cells_max_back(Call&, Tensor out, Tensor grad, Tensor, Tensor indices) {
+  return to_largest(out, grad, indices, Nd);
+}
+template <int Nd>
+tn_status avg_back(Call&, Tensor out, Tensor grad, Tensor, Ints kernel, Ints stride, Ints pad, bool, bool include_pad,
+                   OptInt n) {
+  return to_average(Sliding{kernel, stride, pad, nullptr}, out, grad, Nd, include_pad, n);
+}
+template <int Nd>
+tn_status cells_back(Call&, Tensor out, Tensor grad, Tensor) {
+  return to_average(Adaptive{}, out, grad, Nd, true, {});
+}
+
 }  // namespace
 
+TN_KERNEL(max_pool2d_with_indices_backward, max_back<2>, dtypes("number").any_strides());
+TN_KERNEL(max_pool3d_with_indices_backward, max_back<3>, dtypes("number").any_strides());
+TN_KERNEL(avg_pool2d_backward, avg_back<2>, dtypes("number").any_strides());
+TN_KERNEL(avg_pool3d_backward, avg_back<3>, dtypes("number").any_strides());
+TN_KERNEL(_adaptive_avg_pool2d_backward, cells_back<2>, dtypes("floating").any_strides());
+TN_KERNEL(_adaptive_avg_pool3d_backward, cells_back<3>, dtypes("floating").any_strides());
+TN_KERNEL(adaptive_max_pool2d_backward, cells_max_back<2>, dtypes("floating").any_strides());
+TN_KERNEL(adaptive_max_pool3d_backward, cells_max_back<3>, dtypes("floating").any_strides());
 TN_KERNEL(max_pool2d_with_indices, max2, dtypes("number").any_strides());
 TN_KERNEL(max_pool3d_with_indices, max3, dtypes("number").any_strides());
 TN_KERNEL(avg_pool2d, avg2, dtypes("number").any_strides());

@@ -167,6 +167,18 @@ tn_status any_dim(Call&, Tensor out, Tensor self, int64_t dim, bool) {
   return reduce(out, self, reduced(self, &dim, 1), some);
 }
 
+// Without a list all dimensions go; of an empty one none.
+std::vector<bool> listed(const Tensor& t, const MaybeInts& dims) {
+  if (dims && dims->size() == 0) return std::vector<bool>(at(t.ndim()), false);
+  return reduced(t, dims);
+}
+tn_status all_dims(Call&, Tensor out, Tensor self, MaybeInts dim, bool) {
+  return reduce(out, self, listed(self, dim), every);
+}
+tn_status any_dims(Call&, Tensor out, Tensor self, MaybeInts dim, bool) {
+  return reduce(out, self, listed(self, dim), some);
+}
+
 tn_status var(Call&, Tensor out, Tensor self, MaybeInts dim, std::optional<Scalar> correction, bool) {
   const Real c = correction ? number(*correction) : 1;
   return reduce(out, self, reduced(self, dim), [&](const Group& g) { return variance(g, c); });
@@ -199,6 +211,8 @@ TN_KERNEL(all, all, any_strides());
 TN_KERNEL(any, any, any_strides());
 TN_KERNEL(all_dim, all_dim, any_strides());
 TN_KERNEL(any_dim, any_dim, any_strides());
+TN_KERNEL(all_dims, all_dims, any_strides());
+TN_KERNEL(any_dims, any_dims, any_strides());
 TN_KERNEL(var_correction, var, any_strides());
 TN_KERNEL(var_mean_correction, var_mean, any_strides());
 TN_KERNEL(norm_ScalarOpt_dim, norm, any_strides());

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The reference serves every row by kernels of its own, or the conformance runner would compare the CPU with itself.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tenon/core/device.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/tensor.h"
+
+namespace {
+
+using namespace tenon;
+
+constexpr ScalarType kDtypes[] = {kDouble, kInt64, kBool};
+
+bool native(const core::Op& op, int slot, ScalarType dtype) {
+  for (const core::Rung& r : core::explain(op, slot, dtype)) {
+    if (r.rung == "native" && r.serves) return true;
+  }
+  return false;
+}
+
+// Why a row has no reference kernel; empty if it must have one.
+std::string why_excluded(const core::Op& op) {
+  return op.flags & core::kOpRandom ? "its bits are those of the host's generator" : "";
+}
+
+TEST(Reference, HasAKernelForEveryRowWithoutADecomposition) {
+  const int slot = core::device_slot(Device("ref").type());
+  ASSERT_TRUE(core::ensure_device(slot));
+  int rows = 0, served = 0;
+  for (int i = 0; i < core::op_count(); ++i) {
+    const core::Op& op = core::op_at(i);
+    if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel) || op.decomposition.load()) continue;
+    ++rows;
+    bool any = false;
+    for (ScalarType t : kDtypes) {
+      if (!core::op_takes(op, t)) continue;
+      bool here = native(op, slot, t);
+      any = any || here;
+      const std::string why = why_excluded(op);
+      EXPECT_EQ(here, why.empty()) << op.name << " of " << dtype_name(t) << (here ? " is excluded: " + why : "");
+    }
+    served += any;
+  }
+  EXPECT_GT(rows, 200);
+  EXPECT_GT(served, rows - 20);
+}
+
+}  // namespace
