@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "../oracle/results.h"
+#include "property.h"
 #include "spec.h"
 
 namespace tenon::check {
-
-enum class Verdict { Passed, Failed, NotRun };
-
-struct Outcome {
-  Verdict verdict;
-  std::string reason;
-};
 
 struct Cell {
   const core::Op& op;
@@ -25,21 +19,35 @@ struct Cell {
   Memory memory;
   Place place;
 };
+using Results = std::vector<oracle::Result>;
 
-// The op addresses elements of the storage: what it gives depends on how its argument lies in memory.
-bool addresses_storage(const core::Op& op);
-inline constexpr const char* kAddressesStorage = "addresses the storage, which has another layout";
-
-// Compares with the reference and checks what must hold besides: inputs unchanged, the same bits again and with two
-// threads, nothing written beside an output.
-Outcome run_cell(const Cell& cell, Place reference);
+// Values, strides, dtypes, inputs, repetition and threads, and the other forms where `forms`.
+Findings run_cell(const Cell& cell, Place reference, bool forms);
+// Repetition and threads only.
+Findings run_large(const Cell& cell);
 // Central differences in float64, first and second order.
-Outcome run_gradients(const core::Op& op, const Spec& spec, Memory memory);
+Findings run_gradients(const core::Op& op, const Spec& spec, Memory memory);
+// The row's first sample with an argument that it must refuse: undefined, or on `elsewhere`.
+Findings run_bad_arguments(const Cell& cell, Place elsewhere);
+// A dtype that the row does not claim.
+Findings run_unclaimed(const Cell& cell);
+// A call of which tests/oracle says that it is refused.
+Findings run_refused(const core::Op& op, const Spec& spec);
 
-// The expected results: float64 for floating dtypes, else the dtype itself. On the reference device where it serves
-// the op by its own kernel or by its decomposition, else on the host from row-major copies.
-bool reference_serves(const core::Op& op, ScalarType dtype, Place reference);
+// Every form with an output or input of its own: `expected` is what the function gave.
+void run_forms(const Cell& cell, const Results& expected, Place elsewhere, Findings& out);
 
-std::vector<oracle::Result> call_row(const core::Op& op, const tn_value* in);
+// Draws the same random numbers each time.
+Results call_row(const core::Op& op, const tn_value* in);
+// What the row left in those of its arguments that it writes goes behind the results.
+Results call_and_collect(const core::Op& op, Built& inputs);
+bool mutates(const core::Op& op);
+// What it gives depends on how its argument lies in memory.
+bool addresses_storage(const core::Op& op);
+// The name of an argument that `before` does not describe any more and that the row does not write.
+std::string changed(const core::Op& op, const Built& inputs, const std::vector<std::vector<char>>& before);
+// Elements as bytes, row-major.
+std::vector<std::vector<char>> bits(const Results& results);
+bool same_values(const Values& a, const Values& b);
 
 }  // namespace tenon::check

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // tenon_check: walks rows x samples x dtypes x memory layouts on a device and compares with the reference.
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
-#include <map>
 #include <regex>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
 #include "../oracle/workers.h"
 #include "cell.h"
+#include "report.h"
 #include "samples.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
@@ -23,7 +24,7 @@ using tenon::oracle::Send;
 namespace core = tenon::core;
 
 struct Options {
-  std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle";
+  std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle", calls = "tests/check/calls";
   int processes = 2, seconds = 60;
   std::size_t samples = 1000;  // more than any row has
   int shard = 0, shards = 1;
@@ -44,119 +45,169 @@ Place find_place(const std::string& device) {
   return {-1, 0};
 }
 
-// One thing to run: a cell, or the gradients of a sample where dtype is Undefined.
+enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, Refused };
+constexpr const char* kTaskNames[] = {"", "large", "gradient", "unclaimed", "bad arguments", "refused"};
+
 struct Item {
+  Task task;
   std::size_t spec;
   ScalarType dtype;
   Memory memory;
 };
 
-// float32 and float64 in every layout, the others row-major and in one more, another one each.
-std::vector<Item> items_of(const core::Op& op, const std::vector<Spec>& specs, std::size_t cases, bool gradients) {
-  std::vector<Item> out;
-  core::DtypeMask mask = core::parse_dtype_mask(op.dtypes);
-  for (std::size_t s = 0; s < specs.size(); ++s) {
-    std::size_t turn = s;
-    for (ScalarType t : kDtypes) {
-      bool fits = mask.has(t) && (isFloatingType(specs[s].main) || !isFloatingType(t));
-      if (specs[s].main == tenon::kBool) fits = t == tenon::kBool;
-      if (!fits) continue;
-      bool all = s < cases && (t == tenon::kDouble || t == tenon::kFloat || t == specs[s].main);
-      out.push_back({s, t, Memory::Contiguous});
-      for (Memory m : kMemories) {
-        if (all && m != Memory::Contiguous) out.push_back({s, t, m});
-      }
-      if (!all) out.push_back({s, t, kMemories[1 + turn++ % 4]});
+class Row {
+ public:
+  Row(const core::Op& op, const Options& o, const CaseLibrary& library, const CallFiles& calls)
+      : op_(op), place_(find_place(o.device)), reference_(find_place(o.reference)) {
+    TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " is not there");
+    TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference, " is not there");
+    specs_ = library.specs(op, o.samples);
+    cases_ = specs_.size();
+    bool only_large = true;
+    for (Spec& s : calls.specs(op)) {
+      only_large = only_large && s.large;
+      specs_.push_back(std::move(s));
     }
-    if (!gradients || s >= cases) continue;
-    out.push_back({s, ScalarType::Undefined, Memory::Contiguous});
-    out.push_back({s, ScalarType::Undefined, Memory::Transposed});
+    if (only_large) {
+      for (Spec& s : generated(op)) specs_.push_back(std::move(s));
+    }
+    list_items(!o.no_gradients && place_.slot == 0);
+    refused_ = library.refused(op);
+    for (std::size_t s = 0; s < refused_.size() && place_.slot == 0; ++s) {
+      items_.push_back({Task::Refused, s, refused_[s].main, Memory::Contiguous});
+    }
+  }
+  bool has_samples() const { return !specs_.empty(); }
+  void run(int first, const Send& send);
+
+ private:
+  void list_items(bool gradients);
+  void list_cells(std::size_t s);
+  bool fits(const Spec& s, ScalarType t) const;
+  std::string id_of(const Item& item) const;
+  Findings findings_of(const Item& item);
+  Findings claims() const;
+
+  const core::Op& op_;
+  Place place_, reference_;
+  std::vector<Spec> specs_, refused_;
+  std::size_t cases_;
+  std::vector<Item> items_;
+  std::set<ScalarType> tried_, worked_;
+};
+
+// Whether the row takes the sample as it is.
+bool works(const core::Op& op, const Spec& s) {
+  if (s.large) return false;
+  try {
+    Built inputs(s, s.main, Memory::Contiguous, Place{});
+    call_row(op, inputs.values());
+    return true;
+  } catch (const tenon::Error&) {
+    return false;
+  }
+}
+
+bool Row::fits(const Spec& s, ScalarType t) const {
+  if (s.main == tenon::kBool) return t == tenon::kBool;
+  return isFloatingType(s.main) || !isFloatingType(t);
+}
+
+// float32 and float64 in every layout, the others row-major and in one more, another one each.
+void Row::list_cells(std::size_t s) {
+  core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
+  std::size_t turn = s;
+  for (ScalarType t : kDtypes) {
+    if (!claimed.has(t) || !fits(specs_[s], t)) continue;
+    if (specs_[s].large) {
+      if (t == tenon::kDouble || t == tenon::kFloat || t == tenon::kInt64) {
+        items_.push_back({Task::Large, s, t, Memory::Contiguous});
+      }
+      continue;
+    }
+    bool all = s < cases_ && (t == tenon::kDouble || t == tenon::kFloat || t == specs_[s].main);
+    items_.push_back({Task::Cell, s, t, Memory::Contiguous});
+    for (Memory m : kMemories) {
+      if (all && m != Memory::Contiguous) items_.push_back({Task::Cell, s, t, m});
+    }
+    if (!all) items_.push_back({Task::Cell, s, t, kMemories[1 + turn++ % 4]});
+  }
+}
+
+void Row::list_items(bool gradients) {
+  core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
+  for (std::size_t s = 0; s < specs_.size(); ++s) {
+    list_cells(s);
+    if (!gradients || specs_[s].large || !isFloatingType(specs_[s].main) || !claimed.has(tenon::kDouble)) continue;
+    items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Contiguous});
+    if (!addresses_storage(op_)) items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Transposed});
+  }
+  auto valid = std::find_if(specs_.begin(), specs_.end(), [&](const Spec& s) { return works(op_, s); });
+  if (valid == specs_.end()) return;
+  auto s = static_cast<std::size_t>(valid - specs_.begin());
+  items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
+  for (ScalarType t : kDtypes) {
+    if (!claimed.has(t)) items_.push_back({Task::Unclaimed, s, t, Memory::Contiguous});
+  }
+}
+
+std::string Row::id_of(const Item& item) const {
+  const Spec& spec = item.task == Task::Refused ? refused_[item.spec] : specs_[item.spec];
+  return core::join(op_.name, " ", kTaskNames[static_cast<int>(item.task)], item.task == Task::Cell ? "" : " ",
+                    dtype_name(item.dtype), " ", name(item.memory), " (", spec.origin, ")");
+}
+
+Findings Row::findings_of(const Item& item) {
+  if (item.task == Task::Refused) return run_refused(op_, refused_[item.spec]);
+  const Spec& spec = specs_[item.spec];
+  Cell cell{op_, spec, item.dtype, item.memory, place_};
+  switch (item.task) {
+    case Task::Large:
+      return run_large(cell);
+    case Task::Gradients:
+      return run_gradients(op_, spec, item.memory);
+    case Task::Unclaimed:
+      return run_unclaimed(cell);
+    case Task::BadArguments:
+      return run_bad_arguments(cell, reference_);
+    default:
+      break;
+  }
+  Findings out = run_cell(cell, reference_, item.memory == Memory::Contiguous || item.memory == Memory::Transposed);
+  tried_.insert(item.dtype);
+  for (const Finding& f : out.all()) {
+    if (f.property == Property::Dtypes && f.verdict == Verdict::Passed) worked_.insert(item.dtype);
   }
   return out;
 }
 
-std::string one_line(std::string s) {
-  for (char& c : s) {
-    if (c == '\n' || c == '\t') c = ' ';
+// A dtype that the row claims works in one sample at least.
+Findings Row::claims() const {
+  Findings out;
+  for (ScalarType t : tried_) {
+    if (!worked_.count(t)) {
+      out.failed(Property::Dtypes, core::join("the row claims ", dtype_name(t), " and refuses it in every sample"));
+    }
   }
-  return s;
+  return out;
 }
 
-void run_op(const core::Op& op, int first, const Options& o, const CaseLibrary& library, const Send& send) {
-  Place place = find_place(o.device), reference = find_place(o.reference);
-  TENON_CHECK(place.slot >= 0, ValueError, "device ", o.device, " is not there");
-  TENON_CHECK(reference.slot >= 0, ValueError, "reference device ", o.reference, " is not there");
-  std::vector<Spec> specs = library.specs(op, o.samples);
-  std::size_t cases = specs.size();
-  for (Spec& s : generated(op)) specs.push_back(std::move(s));
-  std::vector<Item> items = items_of(op, specs, cases, !o.no_gradients && place.slot == 0);
-  if (items.empty()) send({"none", std::string(op.name) + "\tno samples"});
-  for (int i = first; i < static_cast<int>(items.size()); ++i) {
-    const Item& item = items[static_cast<std::size_t>(i)];
-    const Spec& spec = specs[item.spec];
-    bool gradient = item.dtype == ScalarType::Undefined;
-    std::string what = gradient ? "gradient" : std::string(dtype_name(item.dtype));
-    std::string id = core::join(op.name, " ", what, " ", name(item.memory), " (", spec.origin, ")");
+void Row::run(int first, const Send& send) {
+  for (int i = first; i < static_cast<int>(items_.size()); ++i) {
+    const Item& item = items_[static_cast<std::size_t>(i)];
+    std::string id = id_of(item);
     send({"start", std::to_string(i) + " " + id});
-    Outcome r{Verdict::Failed, ""};
+    Findings found;
     try {
-      r = gradient ? run_gradients(op, spec, item.memory)
-                   : run_cell({op, spec, item.dtype, item.memory, place}, reference);
+      found = findings_of(item);
     } catch (const std::exception& e) {
-      r.reason = core::join("threw: ", e.what());
+      found.failed(Property::Values, core::join("threw: ", e.what()));
     }
-    const char* kind = r.verdict == Verdict::Passed ? "passed" : r.verdict == Verdict::Failed ? "FAILED" : "not run";
-    send({kind, id + "\t" + one_line(r.reason)});
+    if (!found.all().empty()) send({"found", encode(id, found)});
   }
+  Findings found = claims();
+  if (first == 0 && !found.all().empty()) send({"found", encode(op_.name, found)});
 }
-
-struct Counts {
-  int passed = 0, failed = 0, not_run = 0;
-};
-
-class Report {
- public:
-  explicit Report(const Options& o) : options_(o) {}
-  void add(const std::string& kind, const std::string& id, const std::string& reason) {
-    std::string op = id.substr(0, id.find(' '));
-    if (kind == "none") {
-      no_samples_.push_back(op);
-      return;
-    }
-    Counts& c = ops_[op];
-    ++(kind == "passed" ? c.passed : kind == "FAILED" ? c.failed : c.not_run);
-    if (kind == "FAILED" || (options_.list && kind == "not run")) {
-      std::printf("%s %s: %s\n", kind.c_str(), id.c_str(), reason.c_str());
-      std::fflush(stdout);
-    }
-  }
-  int finish() const {
-    std::map<std::string, Counts> families;
-    Counts all;
-    for (const auto& [op, c] : ops_) {
-      for (Counts* sum : {&families[core::find_op(op)->family], &all}) {
-        sum->passed += c.passed;
-        sum->failed += c.failed;
-        sum->not_run += c.not_run;
-      }
-      if (options_.table) row(op, c);
-    }
-    std::printf("\n%-40s %8s %8s %8s\n", "family", "passed", "failed", "not run");
-    for (const auto& [family, c] : families) row(family, c);
-    for (const std::string& op : no_samples_) std::printf("no samples: %s\n", op.c_str());
-    std::printf("%zu ops without samples\n%d passed, %d failed, %d not run\n", no_samples_.size(), all.passed,
-                all.failed, all.not_run);
-    return all.failed || !all.passed ? 1 : 0;
-  }
-
- private:
-  static void row(const std::string& name, const Counts& c) {
-    std::printf("%-40s %8d %8d %8d\n", name.c_str(), c.passed, c.failed, c.not_run);
-  }
-  const Options& options_;
-  std::map<std::string, Counts> ops_;
-  std::vector<std::string> no_samples_;
-};
 
 int run(const Options& o) {
   std::regex wanted(o.op);
@@ -166,24 +217,25 @@ int run(const Options& o) {
     if (i % o.shards == o.shard && op.row_call.load() && std::regex_search(op.name, wanted)) ops.push_back(&op);
   }
   CaseLibrary library(o.cases);
-  Report report(o);
+  CallFiles calls(o.calls);
+  for (const std::string& row : calls.unknown_rows()) throw tenon::ValueError(o.calls + ": there is no row " + row);
+  Report report(o.list, o.table);
   tenon::oracle::Work work;
   work.files = static_cast<int>(ops.size());
   work.run = [&](int f, int first, const Send& send) {
     const core::Op& op = *ops[static_cast<std::size_t>(f)];
     try {
-      run_op(op, first, o, library, send);
+      Row row(op, o, library, calls);
+      if (!row.has_samples()) send({"none", op.name});
+      row.run(first, send);
     } catch (const std::exception& e) {
-      send({"FAILED", std::string(op.name) + " samples\t" + one_line(e.what())});
+      Findings found;
+      found.failed(Property::Values, core::join("samples: ", e.what()));
+      send({"found", encode(op.name, found)});
     }
   };
-  work.receive = [&](const Line& l) {
-    std::size_t tab = l.text.find('\t');
-    report.add(l.kind, l.text.substr(0, tab), l.text.substr(tab + 1));
-  };
-  work.died = [&](const std::string& id, int signal) {
-    report.add("FAILED", id, "the process died of signal " + std::to_string(signal));
-  };
+  work.receive = [&](const Line& l) { l.kind == "none" ? report.no_samples(l.text) : report.add(l.text); };
+  work.died = [&](const std::string& id, int signal) { report.died(id, signal); };
   tenon::oracle::run_all(work, o.processes, o.seconds);
   return report.finish();
 }
@@ -192,18 +244,19 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Checks every row on a device: values against the reference, gradients, inputs, bits, stray writes."};
+  CLI::App app{"Checks every row on a device: values against the reference, and all that property.h lists."};
   app.add_option("--device", o.device, "the device to check");
   app.add_option("--reference", o.reference, "the device that is right");
   app.add_option("--op", o.op, "only rows in whose name this regular expression is found");
   app.add_option("--cases", o.cases, "folder of oracle cases that give arguments");
+  app.add_option("--calls", o.calls, "folder of calls to try");
   app.add_option("--samples", o.samples, "cases to take for one row");
   app.add_option("--shard", o.shard, "run this share of the rows, counted from 0")->check(CLI::NonNegativeNumber);
   app.add_option("--shards", o.shards, "shares that the rows are cut into")->check(CLI::PositiveNumber);
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one cell");
   app.add_flag("--no-gradients", o.no_gradients, "leave gradcheck out");
-  app.add_flag("--list", o.list, "say what is not run, and why");
+  app.add_flag("--list", o.list, "say of each check that is not run why");
   app.add_flag("--table", o.table, "a line for each row");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -3,9 +3,9 @@
 #include "samples.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <set>
+#include <fstream>
+#include <memory>
 #include <string_view>
 
 #include "tenon/core/error.h"
@@ -16,90 +16,6 @@ namespace {
 using core::ArgType;
 using oracle::json;
 using Shape = std::vector<int64_t>;
-
-constexpr std::size_t kLargest = 4000;  // elements of one argument
-
-std::string base_name(std::string_view name) { return std::string(name.substr(0, name.find('.'))); }
-
-std::string row_name(const json& c) {
-  std::string schema = c.at("schema").get<std::string>();
-  return schema.substr(schema.find("::") + 2, schema.find('(') - schema.find("::") - 2);
-}
-
-// Keeps the bound arguments of a case alive beside their values.
-struct Kept {
-  std::shared_ptr<oracle::CaseFile> file;
-  std::unique_ptr<oracle::Arguments> args;
-};
-
-bool kink(const Values& v) {
-  return std::any_of(v.real.begin(), v.real.end(),
-                     [](double x) { return !std::isfinite(x) || x == std::round(x) || std::fabs(x) > 50; });
-}
-
-Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file, const json& c) {
-  auto kept = std::make_shared<Kept>();
-  kept->file = file;
-  kept->args = std::make_unique<oracle::Arguments>(op, *file, c.at("args"), Place{});
-  Spec s;
-  s.origin = c.at("id").get<std::string>();
-  bool found = false;
-  bool smooth = c.contains("grads");
-  auto value = [&](const core::Impl& t) {
-    Values v = oracle::values_of(*t);
-    if (!found || (isFloatingType(v.dtype) && !isFloatingType(s.main))) s.main = v.dtype;
-    found = true;
-    return v;
-  };
-  for (int i = 0; i < op.n_args; ++i) {
-    const tn_value& v = kept->args->values()[i];
-    const std::string_view name = op.args[i].name;
-    if (name == "sorted_sequence" || name == "boundaries") s.ordered = true;
-    // Its gradient is scaled on purpose.
-    if (name == "scale_grad_by_freq" && v.u.i64) smooth = false;
-    SpecArg a;
-    if (v.tag == TN_TAG_TENSOR) {
-      a.tensors.push_back(value(kept->args->tensor(op.args[i].name)));
-      if (smooth && c.at("grads").contains(op.args[i].name) && !c.at("grads").at(op.args[i].name).is_null()) {
-        s.gradients.push_back(i);
-        smooth = smooth && !kink(*a.tensors[0]);
-      }
-    } else if (v.tag == TN_TAG_TENSOR_LIST) {
-      a.is_list = true;
-      for (uint32_t k = 0; k < v.len; ++k) {
-        if (!v.u.tensors[k])
-          a.tensors.emplace_back();
-        else
-          a.tensors.push_back(value(kept->args->tensor(core::join(op.args[i].name, ".", k))));
-      }
-    } else {
-      a.plain = v;
-    }
-    s.args.push_back(std::move(a));
-  }
-  if (!smooth) s.gradients.clear();
-  s.keep = kept;
-  return s;
-}
-
-// What makes a case different from another: everything but the elements.
-std::string signature(const json& args, const oracle::CaseFile& file) {
-  std::string out;
-  for (auto& [name, v] : args.items()) {
-    out += name + "=";
-    out += oracle::CaseFile::is_ref(v) ? core::text(IntArrayRef(file.values(v).sizes)) : v.dump();
-    out += ";";
-  }
-  return out;
-}
-
-std::size_t largest(const Spec& s) {
-  std::size_t n = 0;
-  for (const SpecArg& a : s.args) {
-    for (const auto& t : a.tensors) n = std::max(n, t ? t->real.size() : 0);
-  }
-  return n;
-}
 
 // Values between -2 and 2 in a fixed sequence, none of them an integer.
 Values sequence(const Shape& sizes, uint32_t seed) {
@@ -113,87 +29,257 @@ Values sequence(const Shape& sizes, uint32_t seed) {
   return v;
 }
 
-// Tensor arguments with these shapes, the rest by default. Empty if an argument without default is left.
-std::optional<Spec> with_shapes(const core::Op& op, const std::vector<Shape>& shapes) {
-  Spec s;
-  std::size_t next = 0;
-  for (int i = 0; i < op.n_args; ++i) {
-    const core::ArgInfo& info = op.args[i];
-    SpecArg a;
-    if (info.type == ArgType::Tensor) {
-      if (next >= shapes.size()) return std::nullopt;
-      a.tensors.push_back(sequence(shapes[next], static_cast<uint32_t>(next) + 1));
-      s.origin += (next ? " x " : "") + core::text(IntArrayRef(shapes[next]));
-      ++next;
-    } else if (info.has_default) {
-      a.plain = info.value;
-    } else {
-      return std::nullopt;
-    }
-    s.args.push_back(std::move(a));
+void make_whole(Values& v, ScalarType dtype, int64_t below, bool in_turn) {
+  v.dtype = dtype;
+  for (std::size_t i = 0; i < v.real.size(); ++i) {
+    auto raw = static_cast<int64_t>((v.real[i] + 2) * 1e6);
+    v.exact.push_back((in_turn ? static_cast<int64_t>(i) : raw) % below);
+    v.real[i] = static_cast<double>(v.exact.back());
   }
-  if (next != shapes.size()) return std::nullopt;
-  return s;
 }
 
-std::string_view infer_kind(const core::Op& op) {
-  if (op.samples && *op.samples) return op.samples;
-  int tensors = 0;
-  for (int i = 0; i < op.n_args; ++i) tensors += op.args[i].type == ArgType::Tensor;
-  std::string_view family = op.family;
-  if (family != "pointwise" && family != "compare" && family != "reduce" && family != "activation") return "none";
-  if (family == "reduce") return tensors == 1 ? "reduce" : "none";
-  return tensors == 1 ? "unary" : tensors == 2 ? "binary" : "none";
+void make_ascending(Values& v) {
+  auto length = static_cast<std::ptrdiff_t>(v.sizes.empty() ? 1 : v.sizes.back());
+  for (auto row = v.real.begin(); length > 0 && row != v.real.end(); row += length) std::sort(row, row + length);
 }
 
-const Shape kRank6 = {2, 1, 3, 2, 1, 2};
-
-}  // namespace
-
-std::vector<Spec> generated(const core::Op& op) {
-  std::string_view kind = infer_kind(op);
-  std::vector<std::vector<Shape>> shapes;
-  if (kind == "unary" || kind == "reduce") {
-    for (const Shape& s : {Shape{0}, Shape{}, Shape{3, 0, 2}, Shape{7}, kRank6, Shape{3, 1, 5}, Shape{67, 3}}) {
-      shapes.push_back({s});
-    }
+int64_t whole_number(std::string_view text) {
+  int64_t n = 0;
+  for (char c : text) {
+    TENON_CHECK(c >= '0' && c <= '9', ValueError, "samples: '", text, "' is no number");
+    n = n * 10 + (c - '0');
   }
-  if (kind == "binary") {
-    shapes = {{Shape{0}, Shape{0}}, {Shape{}, Shape{}},      {Shape{}, Shape{3, 2}},  {Shape{4, 1, 3}, Shape{2, 1}},
-              {kRank6, kRank6},     {Shape{3, 0}, Shape{1}}, {Shape{67, 3}, Shape{3}}};
+  return n;
+}
+
+// "2x3+" and the like.
+Values tensor_from(std::string_view text, Spec& spec, SpecArg& arg, uint32_t seed) {
+  std::size_t end = text.find_first_of("+~?^<%:");
+  std::string_view sizes = text.substr(0, end);
+  Shape shape;
+  for (std::size_t begin = 0; sizes != "0d" && begin <= sizes.size();) {
+    std::size_t x = std::min(sizes.find('x', begin), sizes.size());
+    shape.push_back(whole_number(sizes.substr(begin, x - begin)));
+    begin = x + 1;
   }
-  std::vector<Spec> out;
-  for (const auto& s : shapes) {
-    if (auto spec = with_shapes(op, s)) out.push_back(std::move(*spec));
+  Values v = sequence(shape, seed);
+  if (end == std::string_view::npos) return v;
+  switch (text[end]) {
+    case '+':
+      for (double& x : v.real) x = 0.1 + (x + 2) / 2;
+      break;
+    case '~':
+      for (double& x : v.real) x = 0.5 + 0.225 * x;
+      break;
+    case '^':
+      make_ascending(v);
+      spec.ordered = true;
+      break;
+    case '?':
+      make_whole(v, kBool, 2, false);
+      break;
+    case ':':
+      std::fill(v.real.begin(), v.real.end(), static_cast<double>(whole_number(text.substr(end + 1))));
+      arg.constant = true;
+      break;
+    default:
+      make_whole(v, kInt64, whole_number(text.substr(end + 1)), text[end] == '%');
+  }
+  arg.fixed = v.dtype != kDouble;
+  return v;
+}
+
+SpecArg tensors_from(std::string_view text, Spec& spec, uint32_t& seed) {
+  SpecArg a;
+  a.is_list = text.front() == '[';
+  if (a.is_list) text = text.substr(1, text.size() - 2);
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t comma = std::min(text.find(',', begin), text.size());
+    std::string_view one = text.substr(begin, comma - begin);
+    if (one == "none")
+      a.tensors.emplace_back();
+    else
+      a.tensors.push_back(tensor_from(one, spec, a, ++seed));
+    begin = comma + 1;
+  }
+  return a;
+}
+
+std::vector<std::string_view> parts(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
   }
   return out;
 }
 
-CaseLibrary::CaseLibrary(const std::string& folder) {
+// Owns what the plain values point to.
+struct Bound {
+  oracle::CaseFile none;
+  std::unique_ptr<oracle::Arguments> args;
+};
+
+std::string shape_text(const Shape& s) {
+  std::string out;
+  for (int64_t n : s) out += (out.empty() ? "" : "x") + std::to_string(n);
+  return out.empty() ? "0d" : out;
+}
+
+// Tensors of these shapes in turn, numbers where they have no default. Empty where that does not fit.
+std::string text_with(const core::Op& op, const std::vector<Shape>& shapes) {
+  std::string out;
+  std::size_t next = 0;
+  for (int i = 0; i < op.n_args; ++i) {
+    const core::ArgInfo& info = op.args[i];
+    std::string value;
+    if (info.type == ArgType::Tensor) {
+      if (next >= shapes.size()) return {};
+      value = shape_text(shapes[next++]);
+    } else if (info.has_default || info.type == ArgType::Generator) {
+      continue;
+    } else if (info.type == ArgType::Scalar || info.type == ArgType::Float) {
+      value = std::string_view(op.family) == "compare" ? "1" : "1.5";
+    } else {
+      return {};
+    }
+    out += core::join(out.empty() ? "" : " ", info.name, "=", value);
+  }
+  return next == shapes.size() ? out : "";
+}
+
+enum class Kind { None, Unary, Binary };
+
+Kind kind_of(const core::Op& op) {
+  int tensors = 0;
+  for (int i = 0; i < op.n_args; ++i) tensors += op.args[i].type == ArgType::Tensor;
+  const std::string_view family = op.family;
+  if (family == "reduce") return tensors == 1 ? Kind::Unary : Kind::None;
+  if (family != "pointwise" && family != "compare" && family != "activation") return Kind::None;
+  return tensors == 1 ? Kind::Unary : tensors == 2 ? Kind::Binary : Kind::None;
+}
+
+const Shape kRank6 = {2, 1, 3, 2, 1, 2};
+const Shape kLarge = {301, 257};  // more than two grains of a pointwise kernel
+
+std::vector<std::vector<Shape>> shapes_of(Kind kind) {
+  if (kind == Kind::Unary) return {{{0}}, {{}}, {{3, 0, 2}}, {{7}}, {kRank6}, {{3, 1, 5}}, {{67, 3}}, {kLarge}};
+  if (kind == Kind::None) return {};
+  return {{{0}, {0}},       {{}, {}},      {{}, {3, 2}},   {{4, 1, 3}, {2, 1}},
+          {kRank6, kRank6}, {{3, 0}, {1}}, {{67, 3}, {3}}, {kLarge, kLarge}};
+}
+
+}  // namespace
+
+namespace {
+
+// Where all tensors are integers or bools, they are what takes other dtypes.
+void follow_the_first(Spec& s) {
+  const SpecArg* first = nullptr;
+  for (const SpecArg& a : s.args) {
+    if (a.tensors.empty() || !a.tensors[0]) continue;
+    if (!a.fixed) return;
+    if (!first) first = &a;
+  }
+  if (!first) return;
+  s.main = first->tensors[0]->dtype;
+  for (SpecArg& a : s.args) a.fixed = a.fixed && !(a.tensors.size() == 1 && a.tensors[0]->dtype == s.main);
+}
+
+}  // namespace
+
+Spec from_text(const core::Op& op, std::string_view text) {
+  Spec s;
+  s.origin = std::string(text);
+  s.valid = true;
+  json plain = json::object();
+  std::map<std::string_view, std::string_view> tensors;
+  std::string_view same_dtype;
+  for (std::string_view token : parts(text, ' ')) {
+    s.large = s.large || token == "large";
+    std::size_t equals = token.find('=');
+    if (equals == std::string_view::npos) continue;
+    std::string name(token.substr(0, equals));
+    const auto* info = std::find_if(op.args, op.args + op.n_args, [&](const auto& a) { return name == a.name; });
+    TENON_CHECK(info != op.args + op.n_args, ValueError, "samples: the row has no argument '", name, "'");
+    if (token.substr(equals + 1) == "same") {
+      same_dtype = info->name;
+      plain[name] = {{"dtype", "float64"}};
+      continue;
+    }
+    bool tensor = info->type <= ArgType::OptTensorList;
+    if (tensor) tensors[info->name] = token.substr(equals + 1);
+    plain[name] = tensor ? json() : json::parse(token.substr(equals + 1));
+  }
+  auto bound = std::make_shared<Bound>();
+  for (int i = 0; i < op.n_args; ++i) {
+    if (op.args[i].type == ArgType::TensorList || op.args[i].type == ArgType::OptTensorList) {
+      plain[op.args[i].name] = json::array();
+    }
+  }
+  bound->args = std::make_unique<oracle::Arguments>(op, bound->none, plain, Place{});
+  uint32_t seed = 0;
+  for (int i = 0; i < op.n_args; ++i) {
+    SpecArg a;
+    auto given = tensors.find(op.args[i].name);
+    if (given != tensors.end() && given->second != "none")
+      a = tensors_from(given->second, s, seed);
+    else
+      a.plain = bound->args->values()[i];
+    s.args.push_back(std::move(a));
+    if (tensors.empty() && op.args[i].type == ArgType::Device) s.device_arg = i;
+    if (same_dtype == op.args[i].name) s.dtype_arg = i;
+  }
+  follow_the_first(s);
+  s.keep = bound;
+  return s;
+}
+
+CallFiles::CallFiles(const std::string& folder) {
   std::error_code ignored;
   for (const auto& e : std::filesystem::directory_iterator(folder, ignored)) {
-    if (e.path().extension() == ".json") files_[e.path().stem().string()].push_back(e.path().string());
+    std::ifstream file(e.path());
+    std::string line;
+    std::vector<std::string> rows;
+    while (std::getline(file, line)) {
+      if (line.empty() || line[0] == '#') continue;
+      if (line[0] != ' ') {
+        rows.clear();
+        for (std::string_view row : parts(line, ' ')) rows.emplace_back(row);
+        continue;
+      }
+      for (const std::string& row : rows) calls_[row].push_back(line.substr(line.find_first_not_of(' ')));
+    }
   }
 }
 
-std::vector<Spec> CaseLibrary::specs(const core::Op& op, std::size_t most) const {
+std::vector<Spec> CallFiles::specs(const core::Op& op) const {
   std::vector<Spec> out;
-  auto it = files_.find(base_name(op.name));
-  if (it == files_.end()) return out;
-  std::set<std::string> seen;
-  for (const std::string& path : it->second) {
-    auto file = std::make_shared<oracle::CaseFile>(path);
-    for (const json& c : file->cases()) {
-      if (!c.contains("schema") || c.contains("raises") || row_name(c) != op.name) continue;
-      if (!seen.insert(signature(c.at("args"), *file)).second) continue;
-      Spec s = from_case(op, file, c);
-      if (largest(s) <= kLargest) out.push_back(std::move(s));
-    }
+  for (std::string_view text : parts(op.samples ? op.samples : "", ';')) out.push_back(from_text(op, text));
+  auto it = calls_.find(op.name);
+  if (it == calls_.end()) return out;
+  for (const std::string& text : it->second) out.push_back(from_text(op, text));
+  return out;
+}
+
+std::vector<std::string> CallFiles::unknown_rows() const {
+  std::vector<std::string> out;
+  for (const auto& [row, unused] : calls_) {
+    if (!core::find_op(row)) out.push_back(row);
   }
-  // float64 first: its values mean something in every other dtype.
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Spec& a, const Spec& b) { return (a.main == kDouble) > (b.main == kDouble); });
-  if (out.size() > most) out.erase(out.begin() + static_cast<std::ptrdiff_t>(most), out.end());
+  return out;
+}
+
+std::vector<Spec> generated(const core::Op& op) {
+  std::vector<Spec> out;
+  for (const auto& shapes : shapes_of(kind_of(op))) {
+    std::string text = text_with(op, shapes);
+    if (text.empty()) continue;
+    out.push_back(from_text(op, text));
+    out.back().valid = false;  // nothing says that the row takes this shape
+    out.back().large = shapes[0] == kLarge;
+  }
   return out;
 }
 

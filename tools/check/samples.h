@@ -1,29 +1,54 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls to try an op with: those of the cases in tests/oracle, and shapes that no case has.
+// Calls to try an op with: those of the cases in tests/oracle, those in tests/check/calls, and shapes that follow from
+// the row's schema.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spec.h"
 
 namespace tenon::check {
 
-// The smaller cases of each op of a folder, without those that expect an error.
+// The smaller cases of each op of a folder.
 class CaseLibrary {
  public:
   explicit CaseLibrary(const std::string& folder);
-  // At most `most`, different in the shapes or numbers of their arguments.
+  // At most `most`, different in the shapes or numbers of their arguments. A row without cases of its own borrows
+  // those of a row with the same arguments, of its family first.
   std::vector<Spec> specs(const core::Op& op, std::size_t most) const;
+  // Calls that must be refused.
+  std::vector<Spec> refused(const core::Op& op) const;
 
  private:
+  std::vector<Spec> read(const core::Op& op, const core::Op& donor, bool raises) const;
   std::map<std::string, std::vector<std::string>> files_;  // by the op's name without overload
 };
 
-// By the row's `samples` line, or by the shape of its schema: "unary", "binary", "reduce", "none". They give 0
-// elements, 0-dim, rank 6 and broadcasting; empty where nothing fits.
+// One sample: `name=value` for each argument without default, parted by spaces. A value is JSON, or for a tensor its
+// sizes, as in 2x3 or 0d, and what its elements are: nothing (between -2 and 2), + (between 0.1 and 2.1), ~ (between
+// 0.05 and 0.95), ? (bool), ^ (ascending), <n (integers below n), %n (0 to n-1 in turn), :n (all n). [2x3,4x3] is a
+// list of tensors; `same` as a dtype is that of the cell. `large` at the front: for threads, not for the reference.
+// ValueError names what does not fit.
+Spec from_text(const core::Op& op, std::string_view text);
+
+// The row's `samples` lines, and the files of a folder: the names of rows on one line, and below it, indented, one call
+// a line.
+class CallFiles {
+ public:
+  explicit CallFiles(const std::string& folder);
+  std::vector<Spec> specs(const core::Op& op) const;
+  std::vector<std::string> unknown_rows() const;
+
+ private:
+  std::map<std::string, std::vector<std::string>> calls_;
+};
+
+// By the row's family and schema: 0 elements, 0-dim, rank 6, broadcasting, and one that several threads share. Empty
+// where nothing fits.
 std::vector<Spec> generated(const core::Op& op);
 
 }  // namespace tenon::check

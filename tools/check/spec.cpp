@@ -6,14 +6,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 
 namespace tenon::check {
 namespace {
 
-constexpr int64_t kMargin = 3;           // elements before an offset view
-constexpr unsigned char kFiller = 0x5c;  // what lies between and around the elements
+constexpr int64_t kMargin = 3;  // elements before an offset view
+constexpr int kFiller = 92;     // what lies between and around the elements
 
 void store(char* p, ScalarType dtype, double real, int64_t exact) {
   switch (dtype) {
@@ -73,7 +74,7 @@ const char* name(Memory m) {
 }
 
 double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order) {
-  if (isFloatingType(dtype) || !isFloatingType(main)) return v;
+  if (dtype == main || isFloatingType(dtype) || !isFloatingType(main)) return v;
   if (dtype == kBool) return v > 0;
   double scaled = std::isfinite(v) ? std::clamp(std::round(v * 4), -100.0, 100.0) : 0;
   if (dtype != kUInt8) return scaled;
@@ -81,14 +82,13 @@ double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order) {
 }
 
 core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory, Place place) {
-  const ScalarType main = spec.main;
   int ndim = static_cast<int>(v.sizes.size());
   std::vector<int64_t> strides = strides_for(v.sizes, memory);
   int64_t offset = memory == Memory::Offset ? kMargin : 0, extent = 1;
   for (int d = 0; d < ndim; ++d) extent += std::max<int64_t>(0, v.sizes[d] - 1) * strides[d];
   int64_t total = offset + extent + kMargin;
   core::Impl flat = core::new_tensor("check", dtype, 0, 0, 1, &total);
-  std::memset(flat->host_data(), dtype == kBool ? 1 : kFiller, static_cast<std::size_t>(total) * flat->itemsize());
+  for (int64_t e = 0; e < total; ++e) store(flat->host_data() + e * flat->itemsize(), dtype, kFiller, kFiller);
   std::vector<int64_t> at(v.sizes.size(), 0);
   for (std::size_t i = 0; i < v.real.size(); ++i) {
     int64_t e = offset;
@@ -97,7 +97,7 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
       e += at[d] * strides[d];
       repeated = repeated || (strides[d] == 0 && at[d] > 0);
     }
-    double real = dtype == main || v.dtype != main ? v.real[i] : in_dtype(v.real[i], main, dtype, spec.ordered);
+    double real = in_dtype(v.real[i], v.dtype, dtype, spec.ordered);
     int64_t exact = v.exact.empty() ? static_cast<int64_t>(std::isfinite(real) ? real : 0) : v.exact[i];
     if (spec.ordered && dtype == kUInt8) exact = std::max<int64_t>(exact, 0);
     if (!repeated) store(flat->host_data() + e * flat->itemsize(), dtype, real, exact);
@@ -118,7 +118,7 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
 Built::Built(const Spec& spec, ScalarType dtype, Memory memory, Place place) {
   lists_.reserve(spec.args.size());  // values point into the entries
   auto add = [&](const Values& v, int position) {
-    ScalarType own = v.dtype == spec.main ? dtype : v.dtype;
+    ScalarType own = spec.args[static_cast<std::size_t>(position)].follows(v, spec.main) ? dtype : v.dtype;
     tensors_.push_back(make_tensor(v, spec, own, memory, place));
     positions_.push_back(position);
     return &tensors_.back()->view;
@@ -135,6 +135,11 @@ Built::Built(const Spec& spec, ScalarType dtype, Memory memory, Place place) {
     } else if (!a.tensors.empty()) {
       value.tag = TN_TAG_TENSOR;
       value.u.tensor = add(*a.tensors[0], static_cast<int>(i));
+    }
+    if (static_cast<int>(i) == spec.dtype_arg) value.u.dtype = core::abi_dtype(dtype);
+    if (static_cast<int>(i) == spec.device_arg && place.slot != 0 && value.tag == TN_TAG_NONE) {
+      value.tag = TN_TAG_DEVICE;
+      value.u.device = {core::device_entry(place.slot).abi_type, place.index};
     }
     values_.push_back(value);
   }

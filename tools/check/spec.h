@@ -18,16 +18,23 @@ using oracle::Values;
 struct SpecArg {
   tn_value plain{};  // where it holds no tensors
   bool is_list = false;
+  bool fixed = false;                          // indices, masks: they keep their dtype
+  bool constant = false;                       // they keep their values
   std::vector<std::optional<Values>> tensors;  // one, or those of a list
+  bool follows(const Values& v, ScalarType main) const { return !fixed && v.dtype == main; }
 };
 
 struct Spec {
-  std::string origin;          // a case's id, or the generator's name and the shape
-  std::vector<SpecArg> args;   // as in the schema
-  ScalarType main = kDouble;   // tensors of this dtype take the dtype of a cell; others (indices, masks) stay
-  bool ordered = false;        // the order of elements matters, as in a search: no dtype may change it
-  std::vector<int> gradients;  // arguments to run gradcheck on
-  std::shared_ptr<void> keep;  // owns what `plain` points to
+  std::string origin;                        // a case's id, or the shapes
+  std::vector<SpecArg> args;                 // as in the schema
+  ScalarType main = kDouble;                 // tensors of this dtype take the dtype of a cell
+  bool ordered = false;                      // the order of elements matters, as in a search: no dtype may change it
+  bool valid = false;                        // must not be refused in its own dtype
+  bool large = false;                        // cut into several pieces by threads: too large for the reference
+  int device_arg = -1;                       // of a row without tensors: names the device of the result
+  int dtype_arg = -1;                        // takes the dtype of a cell
+  std::shared_ptr<void> keep;                // owns what `plain` points to
+  std::shared_ptr<oracle::Arguments> given;  // of a case: its tensors with their own strides
 };
 
 // How the elements of an argument lie in memory.
@@ -44,6 +51,7 @@ class Built {
   tn_value* values() { return values_.data(); }
   const std::vector<core::Impl>& tensors() const { return tensors_; }
   core::Impl tensor(int argument) const;
+  int position(std::size_t tensor) const { return positions_[tensor]; }  // its argument
   // The bytes of every argument's storage, to be compared before and after.
   std::vector<std::vector<char>> bytes() const;
 
@@ -59,5 +67,14 @@ class Built {
 double in_dtype(double v, ScalarType main, ScalarType dtype, bool keep_order);
 // A tensor of these values. Expanded: the values of the first slice are repeated along the first long dimension.
 core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memory memory, Place place);
+// Calls f(argument, Values&) for every tensor.
+template <class F>
+void each_values(Spec& spec, F&& f) {
+  for (SpecArg& a : spec.args) {
+    for (auto& t : a.tensors) {
+      if (t) f(a, *t);
+    }
+  }
+}
 
 }  // namespace tenon::check

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 
@@ -60,6 +62,14 @@ tn_value plain(const ArgInfo& info, const json& given) {
     case ArgType::Bool:
     case ArgType::OptBool:
       if (given.is_boolean()) return integer(TN_TAG_BOOL, given.get<bool>());
+      break;
+    case ArgType::Device:
+      if (given.is_string()) {
+        const Device d(given.get<std::string>());
+        tn_value v = value(TN_TAG_DEVICE);
+        v.u.device = {core::device_entry(core::device_slot(d.type())).abi_type, std::max<int>(0, d.index())};
+        return v;
+      }
       break;
     case ArgType::Dtype:
     case ArgType::OptDtype:

@@ -58,6 +58,7 @@ class CaseFile {
  public:
   // `json_path` ends in .json; the tensors lie beside it. A file without tensors needs no .safetensors.
   explicit CaseFile(const std::string& json_path);
+  CaseFile() = default;  // no cases
 
   const json& cases() const { return cases_; }
   const std::string& path() const { return path_; }

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What the runner checks of a row, and what it found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenon::check {
+
+enum class Property {
+  Values,         // those of the reference, in float64 for floating dtypes
+  Strides,        // the same from transposed, offset, stepped and stride-0 arguments
+  Dtypes,         // a claimed dtype works, another one is refused
+  OutFilled,      // out= filled with NaN or the largest number before
+  OutStrided,     // out= with gaps and margins: strides and address stay, nothing beside the elements is written
+  OutEmpty,       // out= without elements takes the result's shape
+  OutShape,       // out= of another shape takes the result's
+  OutRefused,     // out= of a dtype that cannot hold the result, or on another device: refused and left alone
+  InPlace,        // the bits of the function, in the same storage; refused where the result does not fit
+  Alias,          // out= over an argument, one tensor as two arguments; a new result shares no storage, a view does
+  Errors,         // a call that cannot be served raises an Error of the library, with its arguments unchanged
+  Gradcheck,      // difference quotients in float64
+  Gradgradcheck,  // of the gradient
+  Inputs,         // arguments are unchanged
+  Repeat,         // the same bits again
+  Threads,        // the same bits from one thread and from two
+};
+inline constexpr const char* kPropertyNames[] = {
+    "values", "strides", "dtypes", "out filled", "out strided",   "out empty", "out shape", "out refused", "in-place",
+    "alias",  "errors",  "gradcheck",  "gradgradcheck", "inputs",    "repeat",    "threads"};
+inline constexpr int kProperties = 16;
+
+enum class Verdict { Passed, Failed, NotRun };
+
+struct Finding {
+  Property property;
+  Verdict verdict;
+  std::string reason;
+};
+
+// Properties that do not apply (no in-place form, no gradient) leave nothing.
+class Findings {
+ public:
+  void passed(Property p) { all_.push_back({p, Verdict::Passed, ""}); }
+  void failed(Property p, std::string why) { all_.push_back({p, Verdict::Failed, std::move(why)}); }
+  void not_run(Property p, std::string why) { all_.push_back({p, Verdict::NotRun, std::move(why)}); }
+  // Failed with `wrong`, unless it is empty.
+  void judge(Property p, std::string wrong) { wrong.empty() ? passed(p) : failed(p, std::move(wrong)); }
+  const std::vector<Finding>& all() const { return all_; }
+
+ private:
+  std::vector<Finding> all_;
+};
+
+}  // namespace tenon::check

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Calls that a row must refuse.
+#include "cell.h"
+#include "tenon/core/error.h"
+
+namespace tenon::check {
+namespace {
+
+constexpr const char* kNotRefused = "is not refused";
+
+// Empty if the call raises an Error and leaves its arguments alone.
+std::string refusal(const core::Op& op, Built& inputs, std::string* message = nullptr) {
+  auto before = inputs.bytes();
+  try {
+    call_row(op, inputs.values());
+    return kNotRefused;
+  } catch (const Error& e) {
+    if (message) *message = e.what();
+  }
+  return changed(op, inputs, before);
+}
+
+bool takes_one_tensor(const core::ArgInfo& a) { return a.type == core::ArgType::Tensor; }
+
+// One tensor on another device: refused, or served with the right values where only its shape or a copy is needed.
+std::string with_two_devices(const Cell& cell, Place elsewhere) {
+  Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
+  Built there(cell.spec, cell.dtype, cell.memory, elsewhere);
+  for (int i = cell.op.n_args; i-- > 0;) {
+    if (!takes_one_tensor(cell.op.args[i]) || !inputs.tensor(i) || inputs.tensor(i)->ndim() == 0) continue;
+    auto expected = bits(call_row(cell.op, inputs.values()));
+    inputs.values()[i] = there.values()[i];
+    std::string wrong = refusal(cell.op, inputs);
+    if (wrong == kNotRefused && bits(call_row(cell.op, inputs.values())) == expected) return {};
+    return wrong.empty() ? "" : core::join("'", cell.op.args[i].name, "' on another device: ", wrong);
+  }
+  return {};
+}
+
+// An integer or bool, where the kernels compute in another dtype: as if it had been cast to the result's before.
+std::string as_promoted(const Cell& cell) {
+  Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
+  Results ours = call_row(cell.op, inputs.values());
+  if (ours.empty() || !ours[0].tensor || ours[0].tensor->dtype == cell.dtype) return kNotRefused;
+  const ScalarType to = isFloatingType(ours[0].tensor->dtype) ? kFloat : kLong;
+  Spec cast = cell.spec;
+  each_values(cast, [&](const SpecArg& a, Values& v) {
+    if (!a.follows(v, cell.spec.main)) return;
+    v = oracle::values_of(*make_tensor(v, cell.spec, cell.dtype, cell.memory, Place{}));
+    v.dtype = to;
+  });
+  cast.main = to;
+  Built moved(cast, to, cell.memory, cell.place);
+  return bits(ours) == bits(call_row(cell.op, moved.values())) ? "" : "is neither refused nor promoted first";
+}
+
+}  // namespace
+
+Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
+  Findings out;
+  int dimensional = 0;
+  for (int i = 0; i < cell.op.n_args; ++i) {
+    const core::ArgInfo& info = cell.op.args[i];
+    if (!takes_one_tensor(info)) continue;
+    Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
+    dimensional += inputs.tensor(i) && inputs.tensor(i)->ndim() > 0;
+    inputs.values()[i] = tn_value{};
+    std::string message, wrong = refusal(cell.op, inputs, &message);
+    if (wrong.empty() && message.empty()) wrong = "an error without words";
+    out.judge(Property::Errors, wrong.empty() ? "" : core::join("an undefined '", info.name, "': ", wrong));
+  }
+  if (dimensional < 2 || (cell.op.flags & core::kOpCrossDevice) || elsewhere.slot == cell.place.slot) return out;
+  out.judge(Property::Errors, with_two_devices(cell, elsewhere));
+  return out;
+}
+
+Findings run_unclaimed(const Cell& cell) {
+  Findings out;
+  Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
+  std::string wrong = refusal(cell.op, inputs);
+  if (wrong == kNotRefused && !isFloatingType(cell.dtype)) wrong = as_promoted(cell);
+  out.judge(Property::Dtypes, wrong.empty() ? "" : core::join("the row does not claim ", dtype_name(cell.dtype),
+                                                              ", which ", wrong));
+  return out;
+}
+
+Findings run_refused(const core::Op& op, const Spec& spec) {
+  Findings out;
+  std::string wrong;
+  try {
+    std::vector<core::OwnedValue> values(op.n_results);
+    op.row_call.load()(spec.given->values(), values.data());
+    wrong = "is not refused";
+  } catch (const Error&) {
+    wrong = spec.given->changed();
+    if (!wrong.empty()) wrong = core::join("argument '", wrong, "' was changed");
+  }
+  out.judge(Property::Errors, wrong);
+  return out;
+}
+
+}  // namespace tenon::check

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tenon/core/op.h"
+
+namespace tenon::check {
+namespace {
+
+constexpr char kVerdicts[] = "+!?";
+
+std::string one_line(std::string s) {
+  for (char& c : s) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
+  return s;
+}
+
+// Without numbers, so that the like ones are counted together.
+std::string kind_of_reason(const std::string& reason) {
+  std::string out;
+  for (char c : reason) {
+    bool digit = c >= '0' && c <= '9';
+    if (!digit) out += c;
+    if (digit && (out.empty() || out.back() != '#')) out += '#';
+  }
+  return out.substr(0, 100);
+}
+
+}  // namespace
+
+std::string encode(const std::string& id, const Findings& findings) {
+  std::string out = one_line(id);
+  for (const Finding& f : findings.all()) {
+    out += '\t';
+    out += kVerdicts[static_cast<int>(f.verdict)];
+    out += static_cast<char>('A' + static_cast<int>(f.property));
+    out += one_line(f.reason);
+  }
+  return out;
+}
+
+void Report::Counts::add(const Counts& c) {
+  passed += c.passed;
+  failed += c.failed;
+  not_run += c.not_run;
+}
+
+void Report::count(const std::string& id, Property p, Verdict v) {
+  std::string op = id.substr(0, id.find(' '));
+  ops_[op].add(v);
+  properties_[static_cast<std::size_t>(p)].add(v);
+  if (v != Verdict::NotRun) of_op_[op].insert(static_cast<int>(p));
+}
+
+void Report::add(const std::string& encoded) {
+  std::size_t tab = encoded.find('\t');
+  const std::string id = encoded.substr(0, tab);
+  while (tab != std::string::npos) {
+    std::size_t end = encoded.find('\t', tab + 1);
+    const std::string part = encoded.substr(tab + 1, end == std::string::npos ? end : end - tab - 1);
+    auto verdict = static_cast<Verdict>(std::find(kVerdicts, kVerdicts + 3, part[0]) - kVerdicts);
+    auto property = static_cast<Property>(part[1] - 'A');
+    const char* name = kPropertyNames[static_cast<int>(property)];
+    count(id, property, verdict);
+    if (verdict == Verdict::NotRun) ++reasons_[std::string(name) + ": " + kind_of_reason(part.substr(2))];
+    if (verdict == Verdict::Failed || (list_ && verdict == Verdict::NotRun)) {
+      std::printf("%s %s, %s: %s\n", verdict == Verdict::Failed ? "FAILED" : "not run", id.c_str(), name,
+                  part.c_str() + 2);
+      std::fflush(stdout);
+    }
+    tab = end;
+  }
+}
+
+void Report::died(const std::string& id, int signal) {
+  std::printf("FAILED %s: the process died of signal %d\n", id.c_str(), signal);
+  ops_[id.substr(0, id.find(' '))].add(Verdict::Failed);
+}
+
+void Report::row(const std::string& name, const Counts& c) {
+  std::printf("%-40s %8ld %8ld %8ld\n", name.c_str(), c.passed, c.failed, c.not_run);
+}
+
+int Report::finish() const {
+  std::map<std::string, Counts> families;
+  Counts all;
+  for (const auto& [op, c] : ops_) {
+    const core::Op* row_of = core::find_op(op);
+    families[row_of ? row_of->family : "?"].add(c);
+    all.add(c);
+    if (table_) row(op, c);
+  }
+  std::printf("\n%-40s %8s %8s %8s\n", "family", "passed", "failed", "not run");
+  for (const auto& [family, c] : families) row(family, c);
+  std::printf("\n%-40s %8s %8s %8s\n", "property", "passed", "failed", "not run");
+  for (int p = 0; p < kProperties; ++p) row(kPropertyNames[p], properties_[static_cast<std::size_t>(p)]);
+  std::vector<std::pair<long, std::string>> why;
+  for (const auto& [reason, n] : reasons_) why.emplace_back(n, reason);
+  std::sort(why.rbegin(), why.rend());
+  if (!why.empty()) std::printf("\nnot run, because of\n");
+  for (std::size_t k = 0; k < why.size() && (list_ || k < 10); ++k) {
+    std::printf("%8ld %s\n", why[k].first, why[k].second.c_str());
+  }
+  std::size_t properties = 0;
+  for (const auto& [op, set] : of_op_) properties += set.size();
+  std::printf("\n%zu rows, %.1f properties a row\n", ops_.size(),
+              static_cast<double>(properties) / static_cast<double>(std::max<std::size_t>(ops_.size(), 1)));
+  for (const std::string& op : no_samples_) std::printf("FAILED %s: has no samples\n", op.c_str());
+  std::printf("%ld passed, %ld failed, %ld not run\n", all.passed, all.failed + static_cast<long>(no_samples_.size()),
+              all.not_run);
+  return all.failed || !no_samples_.empty() || !all.passed ? 1 : 0;
+}
+
+}  // namespace tenon::check
