@@ -158,9 +158,8 @@ tn_status index_fill(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Te
   for (int64_t k = 0; k < index.numel(); ++k) {
     filled[at(inside(index_at(index, k), extent(self, dim), at(dim)))] = true;
   }
-  each(out.sizes(), [&](const Index& i) {
-    put(out, i, filled[at(i.empty() ? 0 : i[at(dim)])] ? get(value, {}) : get(self, i));
-  });
+  each(out.sizes(),
+       [&](const Index& i) { put(out, i, filled[at(i.empty() ? 0 : i[at(dim)])] ? get(value, {}) : get(self, i)); });
   return TN_OK;
 }
 

@@ -80,8 +80,9 @@ tn_status next(Call&, Tensor out, Tensor self, Tensor other) {
     REF_X;
     const Real y = get_broadcast(other, i);
     const bool narrow = tenon::sdk::item_size(out.dtype()) == 4;
-    put(out, i, narrow ? std::nextafter(static_cast<float>(x), static_cast<float>(y))
-                       : std::nextafter(static_cast<double>(x), static_cast<double>(y)));
+    put(out, i,
+        narrow ? std::nextafter(static_cast<float>(x), static_cast<float>(y))
+               : std::nextafter(static_cast<double>(x), static_cast<double>(y)));
   });
   return TN_OK;
 }

@@ -69,8 +69,8 @@ Real soft_keys(Real x) { return keys(x, -0.5L); }
 Parts nearest(const Line& l, int64_t o, float offset) {
   if (l.in == l.out) return {{o, 1}};
   if (l.out == 2 * l.in) return {{o / 2, 1}};
-  const float step = l.scale && *l.scale > 0 ? static_cast<float>(1 / *l.scale)
-                                             : static_cast<float>(l.in) / static_cast<float>(l.out);
+  const float step =
+      l.scale && *l.scale > 0 ? static_cast<float>(1 / *l.scale) : static_cast<float>(l.in) / static_cast<float>(l.out);
   return {l.part(std::floor((static_cast<float>(o) + offset) * step), 1)};
 }
 Parts Nearest(const Line& l, int64_t o) { return nearest(l, o, 0); }
@@ -190,7 +190,8 @@ tn_status picks3(Call&, Tensor out, Tensor self, Ints, OptFloat d, OptFloat h, O
   return resample(out, self, rule, false, {d, h, w});
 }
 template <Rule rule>
-tn_status corners3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align, OptFloat d, OptFloat h, OptFloat w) {
+tn_status corners3_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align, OptFloat d, OptFloat h,
+                            OptFloat w) {
   return spread(out, grad, rule, align, {d, h, w});
 }
 template <Rule rule>

@@ -157,8 +157,9 @@ void Forms::outs() {
              }));
   out_.judge(Property::OutEmpty,
              call(make([&](const core::TensorImpl& t) { return empty(t.dtype, cell_.place, {0}); })));
-  out_.judge(Property::OutShape,
-             call(make([&](const core::TensorImpl& t) { return empty(t.dtype, cell_.place, {t.numel + 1, 2}); })));
+  out_.judge(Property::OutShape, call(make([&](const core::TensorImpl& t) {
+               return empty(t.dtype, cell_.place, {t.numel + 1, 2});
+             })));
   refused_outs();
 }
 

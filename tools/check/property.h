@@ -27,8 +27,8 @@ enum class Property {
   Threads,        // the same bits from one thread and from two
 };
 inline constexpr const char* kPropertyNames[] = {
-    "values", "strides", "dtypes", "out filled", "out strided",   "out empty", "out shape", "out refused", "in-place",
-    "alias",  "errors",  "gradcheck",  "gradgradcheck", "inputs",    "repeat",    "threads"};
+    "values",   "strides", "dtypes", "out filled", "out strided",   "out empty", "out shape", "out refused",
+    "in-place", "alias",   "errors", "gradcheck",  "gradgradcheck", "inputs",    "repeat",    "threads"};
 inline constexpr int kProperties = 16;
 
 enum class Verdict { Passed, Failed, NotRun };

@@ -80,8 +80,8 @@ Findings run_unclaimed(const Cell& cell) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
   std::string wrong = refusal(cell.op, inputs);
   if (wrong == kNotRefused && !isFloatingType(cell.dtype)) wrong = as_promoted(cell);
-  out.judge(Property::Dtypes, wrong.empty() ? "" : core::join("the row does not claim ", dtype_name(cell.dtype),
-                                                              ", which ", wrong));
+  out.judge(Property::Dtypes,
+            wrong.empty() ? "" : core::join("the row does not claim ", dtype_name(cell.dtype), ", which ", wrong));
   return out;
 }
 
