@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The short way for what nearly every pointwise call is: row-major floating tensors of one dtype, shape and device.
-// Their result has that dtype (or bool) and shape, so there is nothing to infer, promote, broadcast, cast or copy.
+// The short way for what nearly every pointwise call is: row-major floating tensors of one dtype and device, and of one
+// shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so there is nothing to infer,
+// promote, cast or copy; the kernel is told (TN_CALL_ALIKE).
 // Whatever does not fit leaves everything as it was and takes the long way in dispatch.cpp.
 #include "core/call.h"
 #include "tenon/core/error.h"
@@ -43,44 +44,59 @@ constexpr uint64_t kFloating =
 
 inline bool is_floating(ScalarType t) { return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1); }
 
-inline bool fits(const TensorImpl& t, const TensorImpl& first) {
-  if (!t.contiguous() || t.dtype != first.dtype || t.slot != first.slot || t.index != first.index) return false;
-  if (t.ndim() != first.ndim()) return false;
+inline bool of_one_kind(const TensorImpl& t, const TensorImpl& other) {
+  return t.contiguous() && t.dtype == other.dtype && t.slot == other.slot && t.index == other.index;
+}
+
+// Whether the sizes of t are the last sizes of `whole`.
+inline bool ends(const TensorImpl& whole, const TensorImpl& t) {
+  const int lead = whole.ndim() - t.ndim();
+  if (lead < 0) return false;
   for (int d = 0; d < t.ndim(); ++d) {
-    if (t.size(d) != first.size(d)) return false;
+    if (t.size(d) != whole.size(d + lead)) return false;
   }
   return true;
 }
 
-// The first tensor, if all of them are alike. A complex number would lift the result's dtype.
-const TensorImpl* first_of_alike(const Op& op, const tn_value* in) {
-  const TensorImpl* first = nullptr;
+struct Common {
+  const TensorImpl* whole = nullptr;  // has the result's shape; null if the tensors are not alike
+  bool repeats = false;               // another has fewer dimensions
+};
+
+// A complex number would lift the result's dtype.
+inline Common common_of(const Op& op, const tn_value* in) {
+  Common c;
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag == TN_TAG_TENSOR) {
       const TensorImpl& t = *TensorImpl::from_view(in[i].u.tensor);
-      if (first == nullptr) {
-        if (!t.contiguous() || !is_floating(t.dtype)) return nullptr;
-        first = &t;
-      } else if (!fits(t, *first)) {
-        return nullptr;
+      if (c.whole == nullptr) {
+        if (!t.contiguous() || !is_floating(t.dtype)) return {};
+        c.whole = &t;
+        continue;
       }
+      if (!of_one_kind(t, *c.whole)) return {};
+      c.repeats |= t.ndim() != c.whole->ndim();
+      if (TENON_LIKELY(ends(*c.whole, t))) continue;
+      if (!ends(t, *c.whole)) return {};
+      c.whole = &t;
     } else if (in[i].tag == TN_TAG_COMPLEX || in[i].tag == TN_TAG_TENSOR_LIST) {
-      return nullptr;
+      return {};
     }
   }
-  return first;
+  return c;
 }
 
 // Whether a given output can be written in place of a fresh one: alike, and apart from every argument or exactly one
 // that the kernel may overwrite.
 bool takes_result(const Op& op, const tn_value* in, const KernelEntry& e, const TensorImpl& out,
-                  const TensorImpl& first, ScalarType result) {
-  if (out.dtype != result || out.dtype != first.dtype || !fits(out, first)) return false;
+                  const TensorImpl& whole, ScalarType result) {
+  if (out.dtype != result || !of_one_kind(out, whole) || out.ndim() != whole.ndim() || !ends(whole, out)) return false;
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag != TN_TAG_TENSOR) continue;
     const TensorImpl& t = *TensorImpl::from_view(in[i].u.tensor);
     if (t.storage != out.storage) continue;
-    if (t.view.byte_offset != out.view.byte_offset || i >= 8 || (e.inplace >> (8 * i) & 1) == 0) return false;
+    if (t.view.byte_offset != out.view.byte_offset || t.ndim() != out.ndim()) return false;
+    if (i >= 8 || (e.inplace >> (8 * i) & 1) == 0) return false;
   }
   return true;
 }
@@ -88,21 +104,23 @@ bool takes_result(const Op& op, const tn_value* in, const KernelEntry& e, const 
 }  // namespace
 
 bool call_alike(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
-  const TensorImpl* first = first_of_alike(op, in);
-  if (first == nullptr) return false;
-  KernelEntry* e = find_kernel(op, first->slot, 0, first->dtype);
-  if (TENON_UNLIKELY(e == nullptr)) return false;
-  const ScalarType result = g_alike[op.index] == Alike::Bool ? ScalarType::Bool : first->dtype;
+  const Common common = common_of(op, in);
+  const TensorImpl* whole = common.whole;
+  if (whole == nullptr) return false;
+  KernelEntry* e = find_kernel(op, whole->slot, 0, whole->dtype);
+  if (TENON_UNLIKELY(e == nullptr) || (common.repeats && !(e->flags & TN_KERNEL_BROADCASTS))) return false;
+  const ScalarType result = g_alike[op.index] == Alike::Bool ? ScalarType::Bool : whole->dtype;
   CallFrame f(op, in, outs, form);
-  f.slot = first->slot;
-  f.index = first->index;
-  f.dtype = first->dtype;
+  f.slot = whole->slot;
+  f.index = whole->index;
+  f.dtype = whole->dtype;
   if (form == Form::Functional) {
-    outs[0] = new_alike(*first, result).leak();
+    outs[0] = new_alike(*whole, result).leak();
     f.fresh = 1;
-  } else if (!takes_result(op, in, *e, *outs[0], *first, result)) {
+  } else if (!takes_result(op, in, *e, *outs[0], *whole, result)) {
     return false;
   }
+  f.flags = TN_CALL_ALIKE;
   f.targets[0] = outs[0];
   bool done = false;
   try {

@@ -46,6 +46,7 @@ struct CallFrame {
   // Outputs as the kernel gets them; where one stands in for a given output, `write_back` has that output.
   TensorImpl* targets[kMaxOutputs];
   TensorImpl* write_back[kMaxOutputs];
+  uint32_t flags = 0;  // TN_CALL_ALIKE
   uint32_t fresh = 0;  // bit k: outs[k] was made here and is released on failure
 
   std::string error;  // text of set_error
@@ -83,8 +84,8 @@ void make_contiguous_outputs(CallFrame& f);
 // in the frame is a bare view: a kernel may read it, nothing else may take it for a tensor.
 bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype);
 
-// alike.cpp: rows for which floating tensors of one dtype and shape give one result of that shape, of their dtype or
-// bool. By op index; ops that plugins register take the long way.
+// alike.cpp: rows for which floating tensors of one dtype give one result of the shape that they broadcast to, of their
+// dtype or bool. By op index; ops that plugins register take the long way.
 enum class Alike : uint8_t { No, Same, Bool };
 extern Alike g_alike[kMaxOps];
 // The short way of such a row; false if this call must take the long one.

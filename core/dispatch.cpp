@@ -93,7 +93,7 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
   call.device_error = f.slot == 0 ? nullptr : device_error_word(f.slot, f.index);
   call.context = &f;
   call.correlation = 0;
-  call.flags = g_call_flags.load(std::memory_order_relaxed);
+  call.flags = g_call_flags.load(std::memory_order_relaxed) | f.flags;
   call.op = f.op().index;
   if (TENON_UNLIKELY(e.kernel->supports != nullptr) && e.kernel->supports(&call) != TN_OK) return false;
   if (TENON_UNLIKELY(e.kernel->workspace != nullptr)) {
@@ -134,10 +134,7 @@ void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   Infer c(op, in, form);
   op.infer(c);
   const OutMeta& o = c.out[0];
-  TensorImpl& base = c.tensor(o.alias_of);
-  Impl v = TensorImpl::make(o.dtype, base.storage, o.byte_offset, o.ndim, o.sizes, o.strides);
-  v->counter = base.counter;
-  outs[0] = v.leak();
+  outs[0] = new_view(c.tensor(o.alias_of), o.dtype, o.byte_offset, o.ndim, o.sizes, o.strides).leak();
 }
 
 }  // namespace

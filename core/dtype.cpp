@@ -20,6 +20,13 @@ constexpr tn_dtype built_in(int wanted) {
 #undef TENON_DTYPE
   return {0, 0, 0};
 }
+constexpr DtypeClass built_in_class(int wanted) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  if (wanted == (id)) return DtypeClass::cls;
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+  return DtypeClass{};
+}
 }  // namespace
 
 // Filled before any code runs, since other libraries' constructors may make tensors. c10's ids here are below 16.
@@ -27,6 +34,7 @@ constexpr tn_dtype built_in(int wanted) {
 #define TENON_SIZE(i) static_cast<uint8_t>(built_in(i).bits / 8)
 uint8_t g_item_size[kMaxDtypes] = {TENON_16(TENON_SIZE)};
 tn_dtype g_abi_dtype[kMaxDtypes] = {TENON_16(built_in)};
+DtypeClass g_dtype_class[kMaxDtypes] = {TENON_16(built_in_class)};
 #undef TENON_SIZE
 #undef TENON_16
 
@@ -172,6 +180,7 @@ ScalarType register_dtype(DtypeInfo info) {
   info.abi = {static_cast<uint8_t>(id), static_cast<uint8_t>(8 * info.size), 1};
   g_item_size[id] = static_cast<uint8_t>(info.size);
   g_abi_dtype[id] = info.abi;
+  g_dtype_class[id] = info.cls;
   r.enumerator[id] = info.name;
   r.info[id] = std::move(info);
   r.known[id].store(true, std::memory_order_release);

@@ -130,7 +130,7 @@ ScalarType Infer::promoted(std::initializer_list<int> args) const {
       join_into(2, s == ScalarType::Double ? get_default_dtype() : s);
     }
   }
-  auto category = [](ScalarType t) { return static_cast<int>(dtype_info(t).cls); };
+  auto category = [](ScalarType t) { return static_cast<int>(dtype_class(t)); };
   ScalarType result = ScalarType::Undefined;
   for (ScalarType t : tier) {
     if (t == ScalarType::Undefined) continue;

@@ -85,7 +85,7 @@ void find_device(CallFrame& f) {
 namespace {
 
 bool can_cast(ScalarType from, ScalarType to) {
-  return static_cast<int>(dtype_info(from).cls) <= static_cast<int>(dtype_info(to).cls);
+  return static_cast<int>(dtype_class(from)) <= static_cast<int>(dtype_class(to));
 }
 
 IntArrayRef meta_sizes(const OutMeta& o) { return {o.sizes, static_cast<std::size_t>(o.ndim)}; }

@@ -287,6 +287,26 @@ uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64
   return (last + 1) * itemsize;
 }
 
+namespace {
+
+// A tensor over the whole of a new storage, but for its sizes and strides.
+inline TensorImpl* make_whole(ScalarType dtype, Ref<Storage>&& storage, const tn_device& device) {
+  const Storage& s = *storage;
+  TensorImpl* t = TensorImplAccess::make();
+  t->slot = s.slot;
+  t->index = s.index;
+  t->dtype = dtype;
+  t->view.data = s.data;
+  t->view.device = device;
+  t->view.dtype = abi_dtype(dtype);
+  t->view.byte_offset = s.base;
+  t->view.storage = &s.head;
+  t->storage = std::move(storage);
+  return t;
+}
+
+}  // namespace
+
 Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
                 const int64_t* strides) {
   uint32_t item = item_size(dtype);
@@ -294,7 +314,22 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   int64_t numel = checked_numel(op, ndim, sizes);
   uint64_t bytes = static_cast<uint64_t>(numel) * item;
   if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
-  return Impl::adopt(make_over(dtype, Storage::make(slot, index, bytes), 0, ndim, sizes, strides));
+  Ref<Storage> storage = Storage::make(slot, index, bytes);
+  if (TENON_UNLIKELY(slot != 0 || ndim > kInlineDims || strides != nullptr)) {
+    return Impl::adopt(make_over(dtype, std::move(storage), 0, ndim, sizes, strides));
+  }
+  TensorImpl* t = make_whole(dtype, std::move(storage), tn_device{int32_t{TN_CPU}, 0});
+  const Dims d = place(*t, ndim, nullptr);
+  uint64_t next = 1;
+  for (int i = ndim - 1; i >= 0; --i) {
+    const int64_t size = sizes[i];
+    d.sizes[i] = size;
+    d.strides[i] = static_cast<int64_t>(next);
+    next *= static_cast<uint64_t>(size > 1 ? size : 1);
+  }
+  t->numel = numel;
+  t->view.flags = TN_TENSOR_CONTIGUOUS;
+  return Impl::adopt(t);
 }
 
 Impl new_alike(const TensorImpl& t, ScalarType dtype) {
@@ -302,25 +337,56 @@ Impl new_alike(const TensorImpl& t, ScalarType dtype) {
   if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));
   }
-  TensorImpl* made = TensorImplAccess::make();
-  const Storage& s = *storage;
-  made->slot = t.slot;
-  made->index = t.index;
-  made->dtype = dtype;
-  made->numel = t.numel;
+  TensorImpl* made = make_whole(dtype, std::move(storage), t.view.device);
   const Dims d = place(*made, t.ndim(), nullptr);
   for (int i = 0; i < t.ndim(); ++i) {
     d.sizes[i] = t.view.sizes[i];
     d.strides[i] = t.view.strides[i];
   }
-  made->view.data = s.data;
-  made->view.device = t.view.device;
-  made->view.dtype = abi_dtype(dtype);
-  made->view.byte_offset = s.base;
-  made->view.storage = &s.head;
+  made->numel = t.numel;
   made->view.flags = TN_TENSOR_CONTIGUOUS | (t.view.flags & TN_TENSOR_OPAQUE);
-  made->storage = std::move(storage);
   return Impl::adopt(made);
+}
+
+Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim, const int64_t* sizes,
+              const int64_t* strides) {
+  if (TENON_UNLIKELY(ndim > kInlineDims)) {
+    Impl v = TensorImpl::make(dtype, t.storage, byte_offset, ndim, sizes, strides);
+    v->counter = t.counter;
+    return v;
+  }
+  TensorImpl* v = TensorImplAccess::make();
+  v->slot = t.slot;
+  v->index = t.index;
+  v->dtype = dtype;
+  v->storage = t.storage;
+  v->counter = t.counter;
+  v->view.data = t.view.data;
+  v->view.device = t.view.device;
+  v->view.dtype = abi_dtype(dtype);
+  v->view.byte_offset = t.storage->base + byte_offset;
+  v->view.storage = t.view.storage;
+  const Dims d = place(*v, ndim, nullptr);
+  // Row-major, and by how many elements the last one lies behind the first: see row_major() and overlapping().
+  uint64_t numel = 1, span = 0;
+  bool contiguous = true, repeats = false;
+  for (int i = ndim - 1; i >= 0; --i) {
+    const int64_t size = d.sizes[i] = sizes[i], stride = d.strides[i] = strides[i];
+    if (size > 1) {
+      contiguous &= stride == static_cast<int64_t>(numel);
+      repeats |= stride == 0;
+    }
+    span += static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride);
+    numel *= static_cast<uint64_t>(size);
+  }
+  v->numel = static_cast<int64_t>(numel);
+  uint32_t flags = t.view.flags & (TN_TENSOR_OPAQUE | TN_TENSOR_PINNED);
+  if (contiguous || numel == 0)
+    flags |= TN_TENSOR_CONTIGUOUS;
+  else if (numel > 1 && (repeats || numel > span + 1))
+    flags |= TN_TENSOR_OVERLAPPING;
+  v->view.flags = flags;
+  return Impl::adopt(v);
 }
 
 void resize(TensorImpl& t, int ndim, const int64_t* sizes) {

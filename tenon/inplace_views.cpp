@@ -8,8 +8,6 @@
 namespace tenon {
 namespace {
 
-using autograd::meta;
-
 // Also without recording a tracked result keeps the step in its history: its gradient would come in the new shape.
 template <class View>
 Tensor& become(int id, const Tensor& self, View view) {
@@ -22,12 +20,11 @@ Tensor& become(int id, const Tensor& self, View view) {
   }
   core::TensorImpl& t = *self.unsafeGetTensorImpl();
   const core::TensorImpl& to = *v.unsafeGetTensorImpl();
-  autograd::AutogradMeta* m = t.autograd ? meta(self) : nullptr;
-  const bool current = m && m->is_view && m->view_version == t.version();
+  const bool current = t.base && t.base_version == t.version();
   if (keeps_history) autograd::set_history(self, *v.grad_fn(), v.output_nr());
   t.set_geometry(to.ndim(), to.view.sizes, to.view.strides, to.byte_offset());
   t.bump_version();
-  if (current) m->view_version = t.version();
+  if (current) t.base_version = t.version();
   return const_cast<Tensor&>(self);
 }
 

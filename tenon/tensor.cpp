@@ -158,9 +158,8 @@ void Tensor::set_data(const Tensor& o) const {
 }
 
 Tensor& Tensor::detach_() const {
-  autograd::AutogradMeta* m = get().autograd ? meta(*this) : nullptr;
-  TENON_CHECK(!(m && m->is_view), Error, "a view cannot be detached in place; use detach()");
-  if (m) {
+  TENON_CHECK(!is_view(), Error, "a view cannot be detached in place; use detach()");
+  if (autograd::AutogradMeta* m = meta(*this)) {
     m->grad_fn.reset();
     m->output_nr = 0;
     impl_->flags &= static_cast<uint8_t>(~core::kTracked);
@@ -169,9 +168,9 @@ Tensor& Tensor::detach_() const {
 }
 
 bool Tensor::is_view() const { return get().flags & core::kIsView; }
-const Tensor& Tensor::_base() const {
+Tensor Tensor::_base() const {
   TENON_CHECK(is_view(), Error, "_base: this tensor is not a view");
-  return meta(*this)->base;
+  return Tensor(impl_->base);
 }
 
 unsigned Tensor::add_hook(Hook* owned) const {

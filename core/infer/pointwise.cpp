@@ -53,7 +53,7 @@ void check_inplace(const Infer& c, ScalarType result) {
   if (c.form != Form::Inplace) return;
   const ScalarType own = c.tensor(0).dtype;
   if (own == result) return;
-  const auto rank = [](ScalarType t) { return static_cast<int>(dtype_info(t).cls); };
+  const auto rank = [](ScalarType t) { return static_cast<int>(dtype_class(t)); };
   if (rank(result) > rank(own)) {
     fail<TypeError>(c, "result type ", toString(result), " can't be cast to the desired output type ", toString(own));
   }

@@ -14,16 +14,16 @@ const Loops& loops_sqrt();
 
 namespace {
 
-tn_status pow_scalar(sdk::Call&, Tensor out, Tensor self, Scalar exponent) {
+tn_status pow_scalar(sdk::Call& call, Tensor out, Tensor self, Scalar exponent) {
   const double e = exponent.to<double>();
-  if (e == 1) return run(loops_mul(), out, {self, Scalar::of(int64_t{1})}, {});
-  if (e == 2) return run(loops_mul(), out, {self, self}, {});
+  if (e == 1) return run(call, loops_mul(), out, {self, Scalar::of(int64_t{1})}, {});
+  if (e == 2) return run(call, loops_mul(), out, {self, self}, {});
   if (sdk::is_floating(self.dtype())) {
-    if (e == 0.5) return run(loops_sqrt(), out, {self}, {});
-    if (e == -0.5) return run(loops_rsqrt(), out, {self}, {});
-    if (e == -1) return run(loops_reciprocal(), out, {self}, {});
+    if (e == 0.5) return run(call, loops_sqrt(), out, {self}, {});
+    if (e == -0.5) return run(call, loops_rsqrt(), out, {self}, {});
+    if (e == -1) return run(call, loops_reciprocal(), out, {self}, {});
   }
-  return run(loops_pow(), out, {self, exponent}, {});
+  return run(call, loops_pow(), out, {self, exponent}, {});
 }
 
 }  // namespace

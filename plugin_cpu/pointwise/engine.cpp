@@ -285,34 +285,64 @@ bool same_sizes(Tensor a, Tensor b) {
   return true;
 }
 
-// What most small calls are: row-major operands of the output's shape and one dtype, a number only in the last place,
-// too little work for threads. Nothing is planned then; false if the call is not of that kind.
-template <class T>
-bool run_short(const Loops& loops, Kind kind, DType dtype, Tensor out, std::initializer_list<Operand> in,
-               std::initializer_list<Param> params) {
+// Whether every tensor is row-major, of the output's shape and of one dtype, as TN_CALL_ALIKE says too.
+bool alike(const Loops& loops, DType dtype, Tensor out, std::initializer_list<Operand> in) {
   if (!out.contiguous() || loops.mask || (!loops.out_bool && out.dtype() != dtype)) return false;
+  for (const Operand& o : in) {
+    const Tensor t = o.tensor;
+    if (t.defined() && (!t.contiguous() || t.dtype() != dtype || !same_sizes(t, out))) return false;
+  }
+  return true;
+}
+
+// Operands that repeat every `run` elements, beside others that do not.
+template <class T>
+bool run_repeats(const Loops& loops, LoopFn loop, Tensor out, std::initializer_list<Operand> in, const char** p,
+                 const T* numbers) {
+  const int64_t n = out.numel(), item = sizeof(T), out_item = loops.out_bool ? 1 : item;
+  int64_t run = n, step[kMaxInputs], *to = step;
+  for (const Operand& o : in) {
+    const int64_t m = o.tensor.defined() ? o.tensor.numel() : n;
+    if (m != n && run != n && m != run) return false;
+    if (m != n) run = m;
+    *to++ = m == n && o.tensor.defined() ? item : 0;
+  }
+  if (run == 1) return false;
+  for (int64_t i = 0; i < n; i += run) {
+    loop(out.data<char>() + i * out_item, p, reinterpret_cast<const char*>(numbers), run);
+    for (std::size_t k = 0; k < in.size(); ++k) p[k] += run * step[k];
+  }
+  return true;
+}
+
+// What most small calls are: tensors that are alike, a number only in the last place, too little work for threads.
+// Nothing is planned then; false if the call is not of that kind.
+template <class T>
+bool run_short(const Loops& loops, Kind kind, Tensor out, std::initializer_list<Operand> in,
+               std::initializer_list<Param> params) {
   const int64_t n = out.numel();
   if (n == 0 || n > kGrain) return false;
   const char* p[kMaxInputs];
   T number;
   LoopFn loop = loops.full[kind];
-  const Operand* last = in.end() - 1;
-  if (!last->tensor.defined()) {
-    number = last->number.to<T>();
-    p[last - in.begin()] = reinterpret_cast<const char*>(&number);
-    loop = loops.value[kind];
-    --last;
-  }
+  bool repeats = false;
   const char** to_data = p;
-  for (const Operand* o = in.begin(); o <= last; ++o) {
-    const Tensor t = o->tensor;
-    if (!t.defined() || !t.contiguous() || t.dtype() != dtype || !same_sizes(t, out)) return false;
-    *to_data++ = t.data<char>();
+  for (const Operand& o : in) {
+    if (o.tensor.defined()) {
+      repeats |= o.tensor.ndim() != out.ndim();
+      *to_data++ = o.tensor.data<char>();
+    } else {
+      if (&o != in.end() - 1) return false;
+      number = o.number.to<T>();
+      *to_data = reinterpret_cast<const char*>(&number);
+      loop = loops.value[kind];
+    }
   }
   if (loop == nullptr) return false;
   T numbers[kMaxParams];
   T* to = numbers;
   for (const Param& param : params) *to++ = convert<T>(param);
+  if (repeats) return run_repeats(loops, loop, out, in, p, numbers);
   loop(out.data<char>(), p, reinterpret_cast<const char*>(numbers), n);
   return true;
 }
@@ -379,12 +409,14 @@ __attribute__((noinline)) tn_status run_long(const Loops& loops, Tensor out, std
 
 }  // namespace
 
-tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in, std::initializer_list<Param> params,
-              Guard guard) {
+tn_status run(const Call& call, const Loops& loops, Tensor out, std::initializer_list<Operand> in,
+              std::initializer_list<Param> params, Guard guard) {
   if (const Operand& first = *in.begin(); first.tensor.defined()) {
     const DType d = first.tensor.dtype();
-    if (d == kFloat32 && run_short<float>(loops, kKindF32, d, out, in, params)) return TN_OK;
-    if (d == kFloat64 && run_short<double>(loops, kKindF64, d, out, in, params)) return TN_OK;
+    if ((d == kFloat32 || d == kFloat64) && (call.alike() || alike(loops, d, out, in)) &&
+        (d == kFloat32 ? run_short<float>(loops, kKindF32, out, in, params)
+                       : run_short<double>(loops, kKindF64, out, in, params)))
+      return TN_OK;
   }
   return run_long(loops, out, in, params, guard);
 }

@@ -54,7 +54,7 @@ struct Param {
   }
 };
 
-tn_status run(const Loops& loops, Tensor out, std::initializer_list<Operand> in, std::initializer_list<Param> params,
-              Guard guard = Guard::None);
+tn_status run(const sdk::Call& call, const Loops& loops, Tensor out, std::initializer_list<Operand> in,
+              std::initializer_list<Param> params, Guard guard = Guard::None);
 
 }  // namespace tenon::cpu::pw

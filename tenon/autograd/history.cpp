@@ -76,6 +76,8 @@ struct NoDerivative final : NodeWith<1> {
 
 }  // namespace
 
+bool base_tracked(const core::TensorImpl& t) { return t.base && (t.base->flags & core::kTracked); }
+
 void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
   core::TensorImpl* impl = t.unsafeGetTensorImpl();
   if (!impl || !differentiable(impl->dtype)) return;
@@ -87,29 +89,26 @@ void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
 }
 
 void set_view(const Tensor& view, const Tensor& of) {
-  AutogradMeta& m = make_meta(view);
-  AutogradMeta* source = meta(of);
-  m.is_view = true;
-  m.view_refuses_writes = !recording() || (source && source->view_refuses_writes);
-  m.base = source && source->is_view ? source->base : of;
-  core::TensorImpl* impl = view.unsafeGetTensorImpl();
-  m.view_version = impl->version();
-  impl->flags |= core::kIsView | (of.unsafeGetTensorImpl()->flags & core::kInference);
+  core::TensorImpl &v = *view.unsafeGetTensorImpl(), &source = *of.unsafeGetTensorImpl();
+  v.base = source.base ? source.base : core::Impl::share(&source);
+  v.base_version = v.version();
+  v.flags |= core::kIsView | (source.flags & (core::kInference | core::kRefusesWrites));
+  if (!recording()) v.flags |= core::kRefusesWrites;
 }
 
 void check_inplace(int id, const Tensor& self) {
   core::TensorImpl* impl = self.unsafeGetTensorImpl();
   if (!impl) undefined_argument(id, 0);
   if (!recording()) return;
-  AutogradMeta* m = meta(self);
-  if (!self.requires_grad() && !(m && m->is_view && m->base.requires_grad())) return;
+  const bool of_tracked = base_tracked(*impl);
+  if (!self.requires_grad() && !of_tracked) return;
   const char* op = core::op_at(id).name;
   const bool itself = self.requires_grad() && self.is_leaf();
-  if (itself || (m && m->is_view && m->base.is_leaf() && m->base.requires_grad())) {
+  if (itself || (of_tracked && Tensor(impl->base).is_leaf())) {
     throw Error(core::join(op, "_: ", itself ? "" : "a view of ",
                            "a leaf that requires grad cannot be the target of an in-place operation"));
   }
-  if (m && m->is_view && m->view_refuses_writes) {
+  if (impl->flags & core::kRefusesWrites) {
     throw Error(
         core::join(op,
                    "_: this view was made without recording or is one of several results; its base requires grad, "
@@ -118,15 +117,15 @@ void check_inplace(int id, const Tensor& self) {
 }
 
 void rebase_history(const Tensor& self, const core::Ref<Node>& node) {
-  AutogradMeta& m = make_meta(self);
   core::TensorImpl* impl = self.unsafeGetTensorImpl();
-  if (!m.is_view) {
+  if (!impl->base) {
     set_history(self, *node, 0);
     return;
   }
-  auto slices = core::Ref<Node>::adopt(new CopySlices(m.base, self, node));
-  set_history(m.base, *slices, 0);
-  m.view_version = impl->version() - 1;  // the view's own grad_fn is made anew from its base
+  const Tensor base(impl->base);
+  auto slices = core::Ref<Node>::adopt(new CopySlices(base, self, node));
+  set_history(base, *slices, 0);
+  impl->base_version = impl->version() - 1;  // the view's own grad_fn is made anew from its base
   impl->flags |= core::kTracked;
 }
 
@@ -157,7 +156,7 @@ void write_inplace(int id, const Tensor& self, const Tensor& value) {
   const char* op = core::op_at(id).name;
   TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ", core::text(value.sizes()),
               " does not fit self of shape ", core::text(self.sizes()));
-  bool fits = core::dtype_info(value.scalar_type()).cls <= core::dtype_info(self.scalar_type()).cls;
+  bool fits = core::dtype_class(value.scalar_type()) <= core::dtype_class(self.scalar_type());
   TENON_CHECK(fits, TypeError, op, "_: result type ", dtype_name(value.scalar_type()),
               " cannot be cast to the in-place dtype ", dtype_name(self.scalar_type()));
   self.copy_(value);
@@ -166,7 +165,7 @@ void write_inplace(int id, const Tensor& self, const Tensor& value) {
 void write_out(int id, Tensor& out, const Tensor& value) {
   const char* op = core::op_at(id).name;
   if (!out.defined()) out = empty({0}, value.options());
-  bool fits = core::dtype_info(value.scalar_type()).cls <= core::dtype_info(out.scalar_type()).cls;
+  bool fits = core::dtype_class(value.scalar_type()) <= core::dtype_class(out.scalar_type());
   TENON_CHECK(fits, TypeError, op, ": result type ", dtype_name(value.scalar_type()),
               " cannot be cast to the out dtype ", dtype_name(out.scalar_type()));
   TENON_CHECK(out.device() == value.device(), TypeError, op, ": out is on ", out.device().str(),
@@ -198,27 +197,20 @@ using autograd::AutogradMeta;
 using autograd::meta;
 
 bool Tensor::view_requires_grad() const {
-  AutogradMeta* m = meta(*this);
-  if (!m || !m->is_view || !m->base.requires_grad() || impl_->version() == m->view_version) return false;
-  return grad_fn() != nullptr;
+  return autograd::base_tracked(*impl_) && impl_->version() != impl_->base_version && grad_fn() != nullptr;
 }
 
 core::Ref<autograd::Node> Tensor::grad_fn() const {
-  AutogradMeta* m = impl_ ? meta(*this) : nullptr;
-  if (!m) return {};
-  if (m->is_view && m->base.requires_grad() && impl_->version() != m->view_version) {
+  if (!impl_) return {};
+  if (autograd::base_tracked(*impl_) && impl_->version() != impl_->base_version) {
     // Somebody wrote to the base since: the path to it is new.
-    m->view_version = impl_->version();
+    impl_->base_version = impl_->version();
     EnableGradGuard grad;
-    Tensor fresh = m->base.as_strided(sizes(), strides(), storage_offset());
-    if (AutogradMeta* f = meta(fresh); f && f->grad_fn) {
-      autograd::move_retained(*m, impl_.get(), *f->grad_fn, f->output_nr);
-      m->grad_fn = f->grad_fn;
-      m->output_nr = f->output_nr;
-      impl_->flags |= core::kTracked;
-    }
+    Tensor fresh = Tensor(impl_->base).as_strided(sizes(), strides(), storage_offset());
+    if (AutogradMeta* f = meta(fresh); f && f->grad_fn) autograd::set_history(*this, *f->grad_fn, f->output_nr);
   }
-  return m->grad_fn;
+  AutogradMeta* m = meta(*this);
+  return m ? m->grad_fn : core::Ref<autograd::Node>();
 }
 
 }  // namespace tenon

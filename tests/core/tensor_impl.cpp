@@ -67,6 +67,27 @@ TEST(TensorImpl, FlagsFollowTheStrides) {
   EXPECT_EQ(flags({0, 4}, {0, 0}), TN_TENSOR_CONTIGUOUS);
 }
 
+// new_view finds in one pass what refresh_flags finds in several.
+TEST(TensorImpl, AViewIsDescribedAsAnyTensor) {
+  const Impl base = make({1000});
+  const int64_t sizes[] = {0, 1, 2, 3}, strides[] = {0, 1, 2, 3, 6, 77};
+  for (int64_t a : sizes) {
+    for (int64_t b : sizes) {
+      for (int64_t s : strides) {
+        for (int64_t t : strides) {
+          const Sizes size{a, b}, stride{s, t};
+          const Impl v = core::new_view(*base, kFloat, 8, 2, size.data(), stride.data());
+          const Impl expected = over(base, size, stride, 8);
+          EXPECT_EQ(v->view.flags, expected->view.flags) << a << " " << b << " " << s << " " << t;
+          EXPECT_EQ(v->numel, expected->numel);
+          EXPECT_EQ(v->strides(), expected->strides());
+          EXPECT_EQ(v->storage_offset(), 2);
+        }
+      }
+    }
+  }
+}
+
 TEST(TensorImpl, ManyDimensionsLiveOnTheHeap) {
   Sizes sizes(core::kMaxDims, 1);
   sizes[3] = 2;

@@ -142,7 +142,7 @@ std::string kernel_of(const Line& l, const Overload& o) {
                                                     {'m', "std::optional<Scalar>"},
                                                     {'M', "std::optional<Scalar>"}};
   const std::string ident = o.name.empty() ? l.name : l.name + "_" + o.name;
-  std::string head = "tn_status " + ident + "_kernel(sdk::Call&, Tensor out", operands, params, inplace;
+  std::string head = "tn_status " + ident + "_kernel(sdk::Call& call, Tensor out", operands, params, inplace;
   for (std::size_t i = 0; i < o.kinds.size(); ++i) {
     const bool operand = i < l.operands.size();
     const std::string name = operand ? l.operands[i] : l.params[i - l.operands.size()];
@@ -157,8 +157,8 @@ std::string kernel_of(const Line& l, const Overload& o) {
     const bool shares = k == 't' && !(l.result == "bool" && l.dtypes == "floating");
     if (shares) inplace += (inplace.empty() ? "0=" : ",0=") + std::to_string(i);
   }
-  return head + ") {\n  return run(loops(), out, {" + operands + "}, {" + params + "}, Guard::" + l.guard + ");\n}\n" +
-         "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
+  return head + ") {\n  return run(call, loops(), out, {" + operands + "}, {" + params + "}, Guard::" + l.guard +
+         ");\n}\n" + "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
          "\").any_strides().broadcasts().inplace(\"" + inplace + "\"));\n";
 }
 

@@ -152,7 +152,7 @@ class TENON_API Tensor {
   Tensor& detach_() const;
   int64_t _version() const { return get().version(); }
   bool is_view() const;
-  const Tensor& _base() const;
+  Tensor _base() const;
   // The function gets the gradient and may return another one to use instead; returns a handle for remove_hook.
   template <class F>
   unsigned register_hook(F&& f) const {

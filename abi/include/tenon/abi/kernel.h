@@ -26,7 +26,11 @@ typedef struct tn_error_word {
 enum {
   TN_CALL_CAPTURING = 1u << 0,     /* a graph is being captured: no host blocking */
   TN_CALL_DETERMINISTIC = 1u << 1, /* decline rather than give bits that vary from run to run */
-  TN_CALL_DRY_RUN = 1u << 2        /* only say TN_OK or TN_DECLINED; touch no data */
+  TN_CALL_DRY_RUN = 1u << 2,       /* only say TN_OK or TN_DECLINED; touch no data */
+  /* A fact that saves a kernel the look: every tensor is row-major, the arguments have one dtype, the outputs one
+     shape, and each argument has that shape or the end of it, so that its elements repeat. Unset, all of it may hold
+     too. */
+  TN_CALL_ALIKE = 1u << 3
 };
 
 typedef struct tn_call {

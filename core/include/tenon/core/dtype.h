@@ -50,9 +50,14 @@ TENON_API ScalarType register_dtype(DtypeInfo info);
 // Written once an id, at registration.
 extern TENON_API uint8_t g_item_size[kMaxDtypes];  // zero for an unknown id
 extern TENON_API tn_dtype g_abi_dtype[kMaxDtypes];
+extern TENON_API DtypeClass g_dtype_class[kMaxDtypes];
 
 inline uint32_t item_size(ScalarType t) { return g_item_size[static_cast<uint8_t>(t) & 127]; }
 inline tn_dtype abi_dtype(ScalarType t) { return g_abi_dtype[static_cast<uint8_t>(t) & 127]; }
+// dtype_info(t).cls for less.
+inline DtypeClass dtype_class(ScalarType t) {
+  return TENON_LIKELY(item_size(t) != 0) ? g_dtype_class[static_cast<uint8_t>(t) & 127] : dtype_info(t).cls;
+}
 
 // A set of dtypes, by id.
 struct DtypeMask {
@@ -73,10 +78,10 @@ TENON_API std::string_view toString(ScalarType t);  // "Float"; a foreign dtype'
 inline std::string_view dtype_name(ScalarType t) { return core::dtype_info(t).name; }  // "float32"
 inline std::size_t elementSize(ScalarType t) { return core::item_size(t); }
 
-inline bool isFloatingType(ScalarType t) { return core::dtype_info(t).cls == core::DtypeClass::Floating; }
-inline bool isComplexType(ScalarType t) { return core::dtype_info(t).cls == core::DtypeClass::Complex; }
+inline bool isFloatingType(ScalarType t) { return core::dtype_class(t) == core::DtypeClass::Floating; }
+inline bool isComplexType(ScalarType t) { return core::dtype_class(t) == core::DtypeClass::Complex; }
 inline bool isIntegralType(ScalarType t, bool include_bool = false) {
-  auto c = core::dtype_info(t).cls;
+  auto c = core::dtype_class(t);
   return c == core::DtypeClass::Integral || (include_bool && c == core::DtypeClass::Bool);
 }
 

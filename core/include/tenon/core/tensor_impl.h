@@ -23,9 +23,10 @@ struct AutogradSlot {
 
 enum ImplFlags : uint8_t {
   kTracked = 1,    // requires grad: a leaf that asks for it, or the result of a recorded op
-  kIsView = 2,     // shares the storage of a base known to autograd
+  kIsView = 2,     // shares the storage of `base`
   kInference = 4,  // made under InferenceMode
   kWrappedNumber = 8,
+  kRefusesWrites = 16,  // a view made without recording
 };
 
 // The parts of a tensor of a layout other than strided; the tensor owns a reference on each.
@@ -88,6 +89,10 @@ class TENON_API TensorImpl : public RefCounted {
   Ref<Storage> storage;
   Ref<VersionCounter> counter;  // null: the storage's
   AutogradSlot* autograd;       // owned; null for most
+  // Of a view that the layer above tells of: what it is a view of, never a view itself. Kept here and not in the slot,
+  // as most views need no other of its fields.
+  Ref<TensorImpl> base;
+  uint32_t base_version;  // of the storage when the view's history was made
   ScalarType dtype;
   uint8_t slot;  // of the device
   int8_t index;
@@ -108,6 +113,9 @@ using Impl = Ref<TensorImpl>;
 // The number of elements, small enough that no dtype's byte count overflows; ValueError naming `op` otherwise, for a
 // negative size and for more than kMaxDims dimensions.
 TENON_API int64_t checked_numel(const char* op, int ndim, const int64_t* sizes);
+// A view of t's storage, with t's device and version counter. `byte_offset` counts from the start of the storage.
+TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim, const int64_t* sizes,
+                        const int64_t* strides);
 // A new tensor on a device from the caching allocator, uninitialised. `op` names the caller in errors. An index of -1
 // means the current one.
 TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,

@@ -107,11 +107,6 @@ struct AutogradMeta final : core::AutogradSlot {
   core::Ref<Node> grad_fn;
   uint32_t output_nr = 0;
   bool retains_grad = false;
-  // A view keeps its base, also while nothing requires grad; its geometry is the tensor's own.
-  bool is_view = false;
-  bool view_refuses_writes = false;  // made under no-grad, or one of several results
-  uint32_t view_version = 0;         // of the storage when grad_fn was made
-  Tensor base;
   AccumulateGrad* accumulator = nullptr;  // weak; guarded by a lock in accumulate.cpp
   std::unique_ptr<NodeHooks> leaf_hooks;  // of a leaf: they outlive the accumulators that use them
 };
