@@ -65,6 +65,22 @@ TENON_INFER(mode) {
   one_of_each_slice(c, dim, c.flag(2));
 }
 
+TENON_INFER(histogram) {
+  const TensorImpl &t = c.tensor(0), &edges = c.tensor(1), *weight = c.tensor_or_null(2);
+  if (edges.ndim() != 1 || edges.numel == 0) {
+    fail<ValueError>(c, "bins must be a vector with at least one element, got ", text(edges.sizes()));
+  }
+  if (weight && weight->sizes() != t.sizes()) {
+    fail<ValueError>(c, "weight ", text(weight->sizes()), " must have the shape of the input ", text(t.sizes()));
+  }
+  if (edges.dtype != t.dtype || (weight && weight->dtype != t.dtype)) {
+    fail<TypeError>(c, "input, bins and weight must have the same dtype, but got input ", dtype_name(t.dtype),
+                    " and bins ", dtype_name(edges.dtype));
+  }
+  const int64_t bins = edges.numel - 1;
+  c.set(0, IntArrayRef(bins), kDouble);
+}
+
 TENON_INFER(histc) {
   const TensorImpl& t = c.tensor(0);
   if (c.integer(1) <= 0) fail<ValueError>(c, "bins must be > 0, got ", c.integer(1));

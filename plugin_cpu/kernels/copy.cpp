@@ -184,6 +184,11 @@ void copy_elements(const Tensor& out, const Tensor& src) {
     dispatch_size(out.dtype(), [&](auto tag) { copy_crossed<tn_type(tag)>(loop, cross); });
     return;
   }
+  // Short runs cost more than the order of memory saves: the next dimension becomes the innermost.
+  if (loop.ndim > 1 && loop.sizes[0] < 8 && loop.sizes[1] >= 2 * loop.sizes[0]) {
+    std::swap(loop.sizes[0], loop.sizes[1]);
+    std::swap(loop.strides[0], loop.strides[1]);
+  }
   const RunFn run = find_run(out.dtype(), src.dtype());
   parallel_for(loop.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
     loop.run(begin, end, [&](char* const* p, const int64_t* s, int64_t n) { run(p[0], s[0], p[1], s[1], n); });

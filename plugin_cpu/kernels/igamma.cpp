@@ -13,7 +13,7 @@ namespace {
 
 using namespace sdk;
 
-constexpr double kEpsilon = 1e-17, kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kSteps = 1 << 17;
 
 // log of gamma(a) over Stirling's formula, a >= 10.
@@ -29,9 +29,9 @@ double factor(double a, double x) {
   return std::sqrt(a / (2 * 3.14159265358979323846)) * std::exp(a * (std::log1p(d) - d) - stirling_rest(a));
 }
 
-double lower_series(double a, double x) {
+double lower_series(double a, double x, double epsilon) {
   double sum = 1, term = 1;
-  for (int n = 1; n < kSteps && term > sum * kEpsilon; ++n) {
+  for (int n = 1; n < kSteps && term > sum * epsilon; ++n) {
     term *= x / (a + n);
     sum += term;
   }
@@ -39,19 +39,19 @@ double lower_series(double a, double x) {
 }
 
 // For small x, where 1 - lower would cancel.
-double upper_series(double a, double x) {
+double upper_series(double a, double x, double epsilon) {
   double sum = 0, term = 1;
   for (int n = 1; n < kSteps; ++n) {
     term *= -x / n;
     sum += term / (a + n);
-    if (std::abs(term / (a + n)) <= std::abs(sum) * kEpsilon) break;
+    if (std::abs(term / (a + n)) <= std::abs(sum) * epsilon) break;
   }
   const double power = a * std::log(x);
   return -std::expm1(power - std::lgamma(1 + a)) - std::exp(power - std::lgamma(a)) * sum;
 }
 
 // Legendre's continued fraction by Lentz' method.
-double upper_fraction(double a, double x) {
+double upper_fraction(double a, double x, double epsilon) {
   const double tiny = 1e-300;
   double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
   for (int n = 1; n < kSteps; ++n) {
@@ -63,7 +63,7 @@ double upper_fraction(double a, double x) {
     if (std::abs(c) < tiny) c = tiny;
     d = 1 / d;
     h *= d * c;
-    if (std::abs(d * c - 1) < 1e-16) break;
+    if (std::abs(d * c - 1) <= epsilon) break;
   }
   return factor(a, x) * h;
 }
@@ -95,7 +95,7 @@ bool at_border(double a, double x, bool upper, double* rest) {
   return true;
 }
 
-double incomplete(double a, double x, bool upper) {
+double incomplete(double a, double x, bool upper, double epsilon) {
   double value;
   if (at_border(a, x, upper, &value)) return value;
   if (a > 1e8) {
@@ -103,10 +103,10 @@ double incomplete(double a, double x, bool upper) {
     return upper ? value : 1 - value;
   }
   if (!upper_is_small(a, x)) {
-    value = lower_series(a, x);
+    value = lower_series(a, x, epsilon);
     return upper ? 1 - value : value;
   }
-  value = x <= 1.1 ? upper_series(a, x) : upper_fraction(a, x);
+  value = x <= 1.1 ? upper_series(a, x, epsilon) : upper_fraction(a, x, epsilon);
   return upper ? value : 1 - value;
 }
 
@@ -116,9 +116,10 @@ tn_status gamma(Call&, Tensor out, Tensor self, Tensor other) {
     using T = tn_type(tag);
     const T *a = self.data<T>(), *x = other.data<T>();
     T* to = out.data<T>();
+    const double epsilon = std::is_same_v<T, double> ? 1e-16 : 1e-10;
     parallel_for(out.numel(), 512, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const double v = incomplete(static_cast<double>(a[i]), static_cast<double>(x[i]), upper);
+        const double v = incomplete(static_cast<double>(a[i]), static_cast<double>(x[i]), upper, epsilon);
         to[i] = static_cast<T>(static_cast<compute_t<T>>(v));
       }
     });

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The most frequent element of each line: the least of several, where it is last. Overwritten: both outputs. NaN counts
-// as the greatest, and every NaN as another element.
+// The most frequent element of each line: the least of several, where it is last. Overwritten: both outputs. Every
+// NaN is an element of its own, and greater than all others.
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "plugin_cpu/elements.h"
@@ -15,27 +14,25 @@ namespace {
 
 using namespace sdk;
 
+// The least of the elements that occur most often; NaN only if there is nothing else.
 template <class C>
-bool before(const std::pair<C, int64_t>& a, const std::pair<C, int64_t>& b) {
-  const bool nan_a = a.first != a.first, nan_b = b.first != b.first;
-  if (nan_a != nan_b) return nan_b;
-  if (!nan_a && a.first != b.first) return a.first < b.first;
-  return a.second < b.second;
-}
-
-// The position of the last of the longest run of equal elements.
-template <class C>
-int64_t most_frequent(std::vector<std::pair<C, int64_t>>& line) {
-  std::sort(line.begin(), line.end(), &before<C>);
-  std::size_t best = 0, longest = 0, start = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (!(line[i].first == line[start].first)) start = i;
-    if (i - start + 1 > longest) {
-      longest = i - start + 1;
-      best = i;
+C most_frequent(std::vector<C>& line) {
+  const auto end = std::partition(line.begin(), line.end(), [](C v) { return v == v; });
+  if (end == line.begin()) return line[0];
+  std::sort(line.begin(), end);
+  C best = line[0];
+  int64_t longest = 0;
+  for (auto run = line.begin(); run != end;) {
+    const C v = *run;
+    auto next = run + 1;
+    while (next != end && *next == v) ++next;
+    if (next - run > longest) {
+      longest = next - run;
+      best = v;
     }
+    run = next;
   }
-  return line[best].second;
+  return best;
 }
 
 tn_status mode(Call&, Tensor values, Tensor indices, Tensor self, int64_t dim, bool) {
@@ -49,11 +46,13 @@ tn_status mode(Call&, Tensor values, Tensor indices, Tensor self, int64_t dim, b
     using C = compute_t<T>;
     const T* x = self.data<T>();
     parallel_for(values.numel(), std::max<int64_t>(1, kMoveGrain / (8 * length)), [&](int64_t begin, int64_t end) {
-      std::vector<std::pair<C, int64_t>> line(static_cast<std::size_t>(length));
+      std::vector<C> line(static_cast<std::size_t>(length));
       for (int64_t n = begin; n < end; ++n) {
         const T* first = x + n / inner * inner * length + n % inner;
-        for (int64_t k = 0; k < length; ++k) line[static_cast<std::size_t>(k)] = {static_cast<C>(first[k * inner]), k};
-        const int64_t at = most_frequent(line);
+        for (int64_t k = 0; k < length; ++k) line[static_cast<std::size_t>(k)] = static_cast<C>(first[k * inner]);
+        const C v = most_frequent(line);
+        int64_t at = v == v ? length - 1 : 0;
+        while (at > 0 && static_cast<C>(first[at * inner]) != v) --at;
         values.data<T>()[n] = first[at * inner];
         indices.data<int64_t>()[n] = at;
       }

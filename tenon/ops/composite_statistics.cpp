@@ -20,20 +20,9 @@ void need_floating(const Tensor& self) {
               toString(self.scalar_type()), "; it takes floating");
 }
 
-// Counts in float64, so that whole numbers stay exact for long.
 Histogram count_between(const Tensor& self, const Tensor& edges, const OptTensor& weight, bool density) {
-  TENON_CHECK(!weight || weight->sizes() == self.sizes(), ValueError, "histogram: weight ",
-              weight ? text(weight->sizes()) : "", " must have the shape of the input ", text(self.sizes()));
-  TENON_CHECK(!weight || weight->scalar_type() == self.scalar_type(), TypeError,
-              "histogram: input and weight must have the same dtype");
-  const int64_t bins = edges.numel() - 1;
-  const Tensor x = self.detach().reshape({-1});
-  const Tensor low = edges[0], high = edges[-1];
-  // The last bin holds its right edge too.
-  const Tensor bin = tenon::clamp(tenon::searchsorted(edges, x, false, true) - 1, 0, bins - 1);
-  const Tensor inside = tenon::logical_and(x >= low, x <= high);
-  const Tensor mass = weight ? tenon::where(inside, weight->detach().reshape({-1}).to(kDouble), 0) : inside.to(kDouble);
-  Tensor sums = tenon::zeros({bins}, mass.options()).index_add(0, bin, mass);
+  const OptTensor mass = weight ? OptTensor(weight->detach()) : std::nullopt;
+  Tensor sums = tenon::_histogram(self.detach(), edges, mass);
   if (density) sums = sums / (edges.diff().to(kDouble) * sums.sum());
   return {sums.to(self.scalar_type()), edges};
 }
@@ -75,11 +64,6 @@ void check_weights(const char* which, const Tensor& w, int64_t observations) {
 
 Histogram histogram_bins_tensor(const Tensor& self, const Tensor& bins, const OptTensor& weight, bool density) {
   need_floating(self);
-  TENON_CHECK(bins.dim() == 1 && bins.numel() > 0, ValueError,
-              "histogram: bins must be a vector with at least one element, got ", text(bins.sizes()));
-  TENON_CHECK(bins.scalar_type() == self.scalar_type(), TypeError,
-              "histogram: input tensor and bins tensors should have the same dtype, but got input ",
-              toString(self.scalar_type()), " and bins ", toString(bins.scalar_type()));
   return count_between(self, bins.detach().contiguous(), weight, density);
 }
 

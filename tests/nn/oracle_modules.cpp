@@ -125,6 +125,12 @@ nn::AnyModule rnn_cell(const Args& a) {
   return make<nn::RNNCellImpl>(o);
 }
 
+template <class M, class Options>
+nn::AnyModule layers(const Args& a, Options o) {
+  o.num_layers(a.integer("num_layers", 1)).bias(a.flag("bias", true)).batch_first(a.flag("batch_first", false));
+  return make<M>(o.bidirectional(a.flag("bidirectional", false)));
+}
+
 const std::map<std::string, Builder>& builders() {
   static const std::map<std::string, Builder> table = {
       {"Conv1d", &conv<nn::Conv1dImpl, 1>},
@@ -206,6 +212,22 @@ const std::map<std::string, Builder>& builders() {
       {"ConstantPad3d",
        [](const Args& a) {
          return make<nn::ConstantPad3dImpl>(nn::ConstantPad3dOptions(a.sizes<6>("padding"), a.num("value", 0)));
+       }},
+      {"RNN",
+       [](const Args& a) {
+         auto o = nn::RNNOptions(a.integer("input_size"), a.integer("hidden_size"));
+         if (a.has("nonlinearity") && a.c.at("nonlinearity") == "relu") o.nonlinearity(kReLU);
+         return layers<nn::RNNImpl>(a, o);
+       }},
+      {"LSTM",
+       [](const Args& a) {
+         return layers<nn::LSTMImpl>(
+             a,
+             nn::LSTMOptions(a.integer("input_size"), a.integer("hidden_size")).proj_size(a.integer("proj_size", 0)));
+       }},
+      {"GRU",
+       [](const Args& a) {
+         return layers<nn::GRUImpl>(a, nn::GRUOptions(a.integer("input_size"), a.integer("hidden_size")));
        }},
       {"RNNCell", &rnn_cell},
       {"LSTMCell",

@@ -23,6 +23,27 @@ void expect_close(const Tensor& got, const CaseFile& file, const json& ref, cons
   }
 }
 
+template <class M>
+std::vector<Tensor> call_layers(M& layers, const std::vector<Tensor>& x) {
+  const auto [y, h] = x.size() == 2 ? layers.forward(x[0], x[1]) : layers.forward(x.at(0));
+  return {y, h};
+}
+
+// Modules whose states make tuples; empty if this is none of them.
+std::vector<Tensor> call_recurrent(nn::Module& m, const std::vector<Tensor>& x) {
+  if (auto* cell = dynamic_cast<nn::LSTMCellImpl*>(&m)) {
+    const auto [h, c] = x.size() == 3 ? cell->forward(x[0], std::make_tuple(x[1], x[2])) : cell->forward(x.at(0));
+    return {h, c};
+  }
+  if (auto* lstm = dynamic_cast<nn::LSTMImpl*>(&m)) {
+    const auto [y, s] = x.size() == 3 ? lstm->forward(x[0], std::make_tuple(x[1], x[2])) : lstm->forward(x.at(0));
+    return {y, std::get<0>(s), std::get<1>(s)};
+  }
+  if (auto* rnn = dynamic_cast<nn::RNNImpl*>(&m)) return call_layers(*rnn, x);
+  if (auto* gru = dynamic_cast<nn::GRUImpl*>(&m)) return call_layers(*gru, x);
+  return {};
+}
+
 std::vector<Tensor> call(BuiltModule& m, const std::string& name, std::vector<Tensor> x) {
   if (m.with_indices) {
     std::tuple<Tensor, Tensor> both;
@@ -31,10 +52,7 @@ std::vector<Tensor> call(BuiltModule& m, const std::string& name, std::vector<Te
     if (auto p = std::dynamic_pointer_cast<nn::MaxPool3dImpl>(m.module.ptr())) both = p->forward_with_indices(x.at(0));
     return {std::get<0>(both), std::get<1>(both)};
   }
-  if (auto cell = std::dynamic_pointer_cast<nn::LSTMCellImpl>(m.module.ptr())) {
-    const auto [h, c] = x.size() == 3 ? cell->forward(x[0], std::make_tuple(x[1], x[2])) : cell->forward(x.at(0));
-    return {h, c};
-  }
+  if (const auto outputs = call_recurrent(*m.module.ptr(), x); !outputs.empty()) return outputs;
   switch (x.size()) {
     case 1:
       return {m.module.forward(x[0])};

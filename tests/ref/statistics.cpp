@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "number.h"
+#include "tenon/sdk/ops/_histogram.h"
 #include "tenon/sdk/ops/frexp.h"
 #include "tenon/sdk/ops/histc.h"
 #include "tenon/sdk/ops/igamma.h"
@@ -68,6 +69,20 @@ tn_status histc(Call&, Tensor out, Tensor self, int64_t bins, Scalar min, Scalar
   return TN_OK;
 }
 
+tn_status histogram(Call&, Tensor out, Tensor self, Tensor edges, OptTensor weight) {
+  const int64_t bins = out.size(0);
+  std::vector<Real> sums(at(bins));
+  each(self.sizes(), [&](const Index& i) {
+    const Real v = get(self, i);
+    for (int64_t b = 0; b < bins; ++b) {
+      const Real low = get(edges, {b}), high = get(edges, {b + 1});
+      if (v >= low && (v < high || (b == bins - 1 && v == high))) sums[at(b)] += weight.defined() ? get(weight, i) : 1;
+    }
+  });
+  for (int64_t b = 0; b < bins; ++b) put(out, {b}, sums[at(b)]);
+  return TN_OK;
+}
+
 tn_status frexp(Call&, Tensor mantissa, Tensor exponent, Tensor self) {
   each(self.sizes(), [&](const Index& i) {
     int e = 0;
@@ -109,6 +124,7 @@ tn_status gamma(Call&, Tensor out, Tensor self, Tensor other) {
 }  // namespace
 
 TN_KERNEL(mode, mode, dtypes("all").any_strides());
+TN_KERNEL(_histogram, histogram, dtypes("floating").any_strides());
 TN_KERNEL(histc, histc, dtypes("floating").any_strides());
 TN_KERNEL(frexp_Tensor, frexp, dtypes("floating").any_strides());
 TN_KERNEL(igamma, gamma<false>, dtypes("floating").any_strides());

@@ -10,6 +10,34 @@
 namespace tenon {
 namespace nn {
 
+namespace detail {
+// What all layers have in common.
+struct RNNOptionsBase {
+  using rnn_options_base_mode_t =
+      enumtype::OneOf<enumtype::kLSTM, enumtype::kGRU, enumtype::kRNN_TANH, enumtype::kRNN_RELU>;
+  RNNOptionsBase(rnn_options_base_mode_t mode, int64_t input_size, int64_t hidden_size)
+      : mode_(mode), input_size_(input_size), hidden_size_(hidden_size) {}
+  // Which cell.
+  TENON_ARG(rnn_options_base_mode_t, mode);
+  // Features of an element of the sequence.
+  TENON_ARG(int64_t, input_size);
+  // Features of the hidden state.
+  TENON_ARG(int64_t, hidden_size);
+  // Layers on top of each other.
+  TENON_ARG(int64_t, num_layers) = 1;
+  // Whether the two biases are learned.
+  TENON_ARG(bool, bias) = true;
+  // Whether inputs are [batch, time, feature] instead of [time, batch, feature].
+  TENON_ARG(bool, batch_first) = false;
+  // Probability of dropout between layers.
+  TENON_ARG(double, dropout) = 0.0;
+  // Whether a second network runs backwards.
+  TENON_ARG(bool, bidirectional) = false;
+  // If above zero, the hidden state is projected to this size.
+  TENON_ARG(int64_t, proj_size) = 0;
+};
+}  // namespace detail
+
 struct RNNOptions {
   using nonlinearity_t = enumtype::OneOf<enumtype::kTanh, enumtype::kReLU>;
   RNNOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
