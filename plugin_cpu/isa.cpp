@@ -20,18 +20,21 @@ Isa isa() noexcept {
   return chosen;
 }
 
-// Highway's own dispatch and isa() follow the same mask.
+// From here on Highway's dispatch and isa() know no more than these. (DisableTargets lasts until somebody asks
+// SupportedTargets: that sets the dispatch to all that the machine has.)
+void keep(int64_t targets) { hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & targets); }
+
 bool choose_isa(std::string_view name) {
   const Isa most = best();
   const int64_t above_avx2 = HWY_AVX3 | HWY_AVX3_DL, above_base = above_avx2 | HWY_AVX2;
   if (name == "avx3") return most == Isa::Avx3;
   if (name == "avx2") {
     if (most == Isa::Base) return false;
-    hwy::DisableTargets(above_avx2);
+    keep(~above_avx2);
     return true;
   }
   if (name != "base") return false;
-  hwy::DisableTargets(above_base | HWY_SSE4 | HWY_SSSE3);
+  keep(~(above_base | HWY_SSE4 | HWY_SSSE3));
   return true;
 }
 

@@ -8,21 +8,74 @@ namespace tenon::cpu::HWY_NAMESPACE {
 // 2^n for n in [-126, 127], given as a whole float.
 TN_V Vec<float> power_of_two(Vec<float> n) {
   const hn::RebindToSigned<Vec<float>::D> di;
-  const auto bits = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n.v), hn::Set(di, 127)));
-  return Vec<float>(hn::BitCast(Vec<float>::D(), bits));
+  const auto shifted = hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);  // the low bits are n + 127
+  return Vec<float>(hn::BitCast(Vec<float>::D(), hn::ShiftLeft<23>(shifted)));
 }
 
-// x = n ln2 + r; e^r by a polynomial; 2^n in two factors, so that subnormal results round once.
-TN_V Vec<float> exp(Vec<float> x) {
+// x 2^n, rounded once where x is about 1, for n in [-252, 252].
+TN_V Vec<float> scale(Vec<float> x, Vec<float> n) {
+#if HWY_TARGET == HWY_AVX3
+  return Vec<float>(Vec<float>::V{_mm512_scalef_ps(x.v.raw, n.v.raw)});
+#else
+  const Vec<float> half = floor(n * Vec<float>(0.5f));
+  return x * power_of_two(half) * power_of_two(n - half);
+#endif
+}
+
+// Bounds that let NaN through: x86's instructions return their second operand then.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+TN_V Vec<float> at_most(float bound, Vec<float> x) { return Vec<float>(hn::Min(Vec<float>(bound).v, x.v)); }
+TN_V Vec<float> at_least(float bound, Vec<float> x) { return Vec<float>(hn::Max(Vec<float>(bound).v, x.v)); }
+#else
+TN_V Vec<float> at_most(float bound, Vec<float> x) { return select(x > Vec<float>(bound), Vec<float>(bound), x); }
+TN_V Vec<float> at_least(float bound, Vec<float> x) { return select(x < Vec<float>(bound), Vec<float>(bound), x); }
+#endif
+
+#if !HWY_NATIVE_FMA
+// The upper 12 bits of x.
+TN_V Vec<float> upper(Vec<float> x) {
+  const hn::RebindToSigned<Vec<float>::D> di;
+  return Vec<float>(hn::BitCast(Vec<float>::D(), hn::And(hn::BitCast(di, x.v), hn::Set(di, -4096))));
+}
+#endif
+
+// x y - p: what p = round(x y) lost.
+TN_V Vec<float> product_rest(Vec<float> x, Vec<float> y, Vec<float> p) {
+#if HWY_NATIVE_FMA
+  return Vec<float>(hn::MulSub(x.v, y.v, p.v));
+#else
+  const Vec<float> xh = upper(x), yh = upper(y), xl = x - xh, yl = y - yh;
+  return xl * yl + (xl * yh + (xh * yl + (xh * yh - p)));
+#endif
+}
+
+// c + x y - s: what s = round(c + x y) lost.
+TN_V Vec<float> sum_rest(Vec<float> x, Vec<float> y, Vec<float> c, Vec<float> s) {
+#if HWY_NATIVE_FMA
+  return fma(x, y, c - s);
+#else
+  const Vec<float> p = x * y;
+  return (p + (c - s)) + product_rest(x, y, p);
+#endif
+}
+
+// e^x = (1 + m) 2^n with |m| < 0.42: who adds or multiplies may do it before m is rounded into 1 + m.
+struct Power {
+  Vec<float> m, n;
+};
+
+// x = n ln2 + r, for |x| < 2^20; `low` is what x has lost.
+TN_V Power power(Vec<float> x, Vec<float> low) {
   using F = Vec<float>;
-  const F in = select(x > F(89.0f), F(89.0f), select(x < F(-105.0f), F(-105.0f), x));
-  const F n = round(in * F(1.44269504f));
-  F r = fma(n, F(-0.693145752f), in);
-  r = fma(n, F(-1.42860677e-6f), r);
+  const F n = fma(x, F(1.44269504f), F(12582912.0f)) - F(12582912.0f);
+  const F r = fma(n, F(-0.693145752f), x) + fma(n, F(-1.42860677e-6f), low);
   const F q = polynomial<float>(r, 0.0013926926614, 0.00836377387441, 0.0416665501103, 0.166665733819, 0.5);
-  const F p = F(1.0f) + fma(r * r, q, r);
-  const F half = floor(n * F(0.5f));
-  return select(x == x, p * power_of_two(half) * power_of_two(n - half), x);
+  return {fma(r * r, q, r), n};
+}
+
+TN_V Vec<float> exp(Vec<float> x) {
+  const Power p = power(at_most(89.0f, at_least(-105.0f, x)), Vec<float>(0.0f));
+  return scale(Vec<float>(1.0f) + p.m, p.n);
 }
 
 // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
@@ -53,65 +106,109 @@ TN_V Vec<float> tanh(Vec<float> x) {
   const F q = polynomial<float>(s, 0.00224600368559, -0.00830169536064, 0.0217557003459, -0.0539575951325,
                                 0.133332963528, -0.333333331234);
   const F small = fma(x * s, q, x);
-  const F large = F(1.0f) - F(2.0f) / (exp(a + a) + F(1.0f));
-  return select(a < F(0.64f), small, copysign(large, select(x == x, x, large)));
+  const Power p = power(at_most(20.0f, a + a), F(0.0f));  // 2 / (e^2a + 1)
+  const F t = power_of_two(p.n), large = F(1.0f) - F(2.0f) / fma(p.m, t, F(1.0f) + t);
+  return copysign(select(a < F(0.64f), small, large), x);
 }
 
-// e^(-s/k) and the rest of x * x that s = round(x * x) lost: e^-(x * x / k) to full precision.
-TN_V Vec<float> exp_minus_square(Vec<float> x, float scale) {
+// y / (1 + e^-(x + low)), with one rounding before and one of the quotient.
+TN_V Vec<float> over_one_plus_exp(Vec<float> y, Vec<float> x, Vec<float> low) {
   using F = Vec<float>;
-  const hn::RebindToSigned<F::D> di;
-  const F high(hn::BitCast(F::D(), hn::And(hn::BitCast(di, x.v), hn::Set(di, -4096))));
-  const F low = x - high, s = x * x;
-  const F rest = fma(low, low, fma(F(2.0f) * high, low, high * high - s));
-  return exp(F(-scale) * s) * fma(F(-scale), rest, F(1.0f));
+  const Power p = power(-at_most(20.0f, at_least(-115.0f, x)), -low);
+  const F t = power_of_two(at_least(-126.0f, -p.n)), d = F(1.0f) + t, d_low = t - (d - F(1.0f));
+  return scale(y / (d + (p.m + d_low)), -p.n);
 }
 
-// erfc(z) e^(z^2) for z >= 0.
-TN_V Vec<float> erfc_scaled(Vec<float> z) {
+TN_V Vec<float> sigmoid(Vec<float> x) { return over_one_plus_exp(Vec<float>(1.0f), x, Vec<float>(0.0f)); }
+
+// x sigmoid(x (c0 + c1 x^2)), whose argument is a sum of two floats: an error in it grows with its size.
+TN_V Vec<float> gelu_tanh(Vec<float> x) {
   using F = Vec<float>;
-  const F t = (z - F(2.0f)) / (z + F(2.0f));
-  const F q = polynomial<float>(t, 2.29956845443e-5, -0.000370280980977, -0.00125095371169, 0.00128016805952,
-                                0.00863850708975, -0.00804737348071, -0.0542054161116, 0.16405359361, -0.166031324308,
-                                -0.0927639156966, 1.27697839149);
-  return q / fma(F(2.0f), z, F(1.0f));
+  const F c0(1.59576917f), c0_low(-4.35038e-8f), c1(0.0713548139f), c1_low(2.38088e-9f);
+  const F a = at_most(12.0f, at_least(-12.0f, x)), s = a * a, p = c1 * s;
+  const F p_low = fma(c1, product_rest(a, a, s), fma(c1_low, s, product_rest(c1, s, p)));
+  const F q = c0 + p, back = q - c0, q_low = (c0 - (q - back)) + (p - back);
+  const F u = a * q;
+  const F y = over_one_plus_exp(at_least(-12.0f, x), u, fma(a, q_low + (p_low + c0_low), product_rest(a, q, u)));
+  return select(x == F(-HUGE_VALF), F(NAN), y);
 }
 
-// erfc(|x| sqrt(scale)), given z = |x| sqrt(scale).
-TN_V Vec<float> erfc_tail(Vec<float> x, Vec<float> z, float scale) {
+// y f(a) e^(-half a^2) for a in [0, 15] or NaN, with f(a) = u P(v), u = 1 / (a + k) and v = u - 1 / (2 k). Whatever a
+// product or a sum loses is carried along: that u is off by a factor of 1 + e goes into v and the exponent.
+template <class... C>
+TN_V Vec<float> gauss_tail(Vec<float> y, Vec<float> a, float half, float k, double c0, C... c) {
   using F = Vec<float>;
-  const F r = exp_minus_square(x, scale) * erfc_scaled(z);
-  return select(z > F(10.2f), F(0.0f), r);
+  const F s = a * a, d = a + F(k), d_low = a - (d - F(k));
+#if HWY_TARGET == HWY_AVX3
+  const F u(hn::ApproximateReciprocal(d.v));
+#else
+  const F u = F(1.0f) / d;
+#endif
+  const F e = -fma(u, d_low, product_rest(u, d, F(1.0f)));
+  const F v = fma(u, e, u - F(0.5f / k)), q = polynomial<float>(v, c...);
+  const F first(static_cast<float>(c0)), f = fma(v, q, first);
+  const F f_low = sum_rest(v, q, first, f) + F(c0 - static_cast<double>(static_cast<float>(c0)));
+  const F w = u * f, w_low = fma(u, f_low, product_rest(u, f, w));
+  const F z = y * w, z_low = fma(y, w_low, product_rest(y, w, z));
+  const Power p = power(F(-half) * s, fma(F(-half), product_rest(a, a, s), e));
+  return scale(z + fma(z, p.m, z_low), p.n);
+}
+
+// y erfc(z), z in [0.7, 10.5]
+TN_V Vec<float> erfc_tail(Vec<float> y, Vec<float> z) {
+  return gauss_tail(y, z, 1.0f, 2.0f, 1.0215827052, 127.945055855, -15.9266175078, -42.9348996388, 13.8673669036,
+                    12.6548072527, -6.63618272043, -5.5067230841, 2.33230912826, 4.47155352499, 2.74864273006);
+}
+
+// y times what the standard normal distribution has above a, a in [0, 14.6]
+TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {
+  return gauss_tail(y, a, 0.5f, 4.0f, 0.755285138535, 16577.9504434, 3247.91921013, -3289.98014259, -923.546919241,
+                    246.639271814, 247.424686473, 95.4998106709, 24.7767475124, 4.86317282929);
+}
+
+// erf(x) = x + x q for |x| < 0.92
+TN_V Vec<float> erf_q(Vec<float> x) {
+  return polynomial<float>(x * x, 8.33471861521e-5, -0.000813470933212, 0.00520036858686, -0.0268591514724,
+                           0.112836915197, -0.376126335171, 0.12837916662);
 }
 
 TN_V Vec<float> erf(Vec<float> x) {
   using F = Vec<float>;
-  const F a = abs(x), s = x * x;
-  const F q = polynomial<float>(s, 8.33471861521e-5, -0.000813470933212, 0.00520036858686, -0.0268591514724,
-                                0.112836915197, -0.376126335171, 0.12837916662);
-  const F large = copysign(F(1.0f) - erfc_tail(x, a, 1.0f), x);
-  return select(a < F(0.92f), fma(x, q, x), select(x == x, large, x));
+  const F a = abs(x), large = copysign(F(1.0f) - erfc_tail(F(1.0f), at_most(10.5f, a)), x);
+  return select(a < F(0.92f), fma(x, erf_q(x), x), large);
 }
 
 TN_V Vec<float> erfc(Vec<float> x) {
   using F = Vec<float>;
-  const F a = abs(x), tail = erfc_tail(x, a, 1.0f);
-  const F r = select(x < F(0.0f), F(2.0f) - tail, tail);
-  return select(a < F(0.5f), F(1.0f) - erf(x), select(x == x, r, x));
+  const F a = abs(x), tail = erfc_tail(F(1.0f), at_most(10.5f, a));
+  const F small = fma(-x, erf_q(x), F(1.0f) - x);
+  return select(a < F(0.7f), small, select(x < F(0.0f), F(2.0f) - tail, tail));
 }
 
 // The standard normal distribution function, to full relative precision on both sides.
 TN_V Vec<float> normal_cdf(Vec<float> x) {
   using F = Vec<float>;
-  const F tail = F(0.5f) * erfc_tail(x, abs(x) * F(0.707106781f), 0.5f);
-  return select(x < F(0.0f), tail, select(x == x, F(1.0f) - tail, x));
+  const F tail = normal_tail(F(1.0f), at_most(14.6f, abs(x)));
+  return select(x < F(0.0f), tail, F(1.0f) - tail);
 }
 TN_V Vec<double> normal_cdf(Vec<double> x) { return Vec<double>(0.5) * erfc(x * Vec<double>(-0.70710678118654752440)); }
 
-template <class T>
-TN_V Vec<T> sigmoid(Vec<T> x) {
-  const Vec<T> e = exp(-abs(x));
-  return select(x < Vec<T>(0), e, Vec<T>(1)) / (Vec<T>(1) + e);
+// x normal_cdf(x); g(x) = x + g(-x).
+TN_V Vec<float> gelu_erf(Vec<float> x) {
+  using F = Vec<float>;
+  const F a = at_most(14.6f, abs(x));
+  const F y = at_least(0.0f, x) - normal_tail(a, a);
+  return select(x == F(-HUGE_VALF), F(NAN), y);
+}
+TN_V Vec<double> gelu_erf(Vec<double> x) { return x * normal_cdf(x); }
+
+TN_V Vec<double> sigmoid(Vec<double> x) {
+  const Vec<double> e = exp(-abs(x));
+  return select(x < Vec<double>(0), e, Vec<double>(1)) / (Vec<double>(1) + e);
+}
+
+TN_V Vec<double> gelu_tanh(Vec<double> x) {
+  return x * sigmoid(Vec<double>(1.5957691216057308) * (x + Vec<double>(0.044715) * x * x * x));
 }
 
 // log(1 + e^-|x|): the smooth part of softplus and log_sigmoid.

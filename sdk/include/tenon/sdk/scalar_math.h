@@ -262,6 +262,14 @@ template <class T>
 TN_HD T normal_cdf(T a) {
   return T(0.5) * erfc(a * T(-0.70710678118654752440));
 }
+template <class T>
+TN_HD T gelu_erf(T a) {
+  return a * normal_cdf(a);
+}
+template <class T>
+TN_HD T gelu_tanh(T a) {
+  return a * sigmoid(T(1.5957691216057308) * (a + T(0.044715) * a * a * a));
+}
 
 template <class T>
 TN_HD T logaddexp(T a, T b) {
@@ -364,6 +372,8 @@ TN_HD T i0(T a) {
   using sdk::math::fmin;                \
   using sdk::math::fmod;                \
   using sdk::math::gcd;                 \
+  using sdk::math::gelu_erf;            \
+  using sdk::math::gelu_tanh;           \
   using sdk::math::hypot;               \
   using sdk::math::isfinite;            \
   using sdk::math::isinf;               \
