@@ -21,6 +21,13 @@ struct Conv {
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t weights() const { return filters * (channels / groups) * taps(); }
+  // One tap that moves nothing: the image is its own unfolding.
+  bool plain() const {
+    for (int i = 0; i < 3; ++i) {
+      if (kernel[i] != 1 || stride[i] != 1 || pad[i] != 0) return false;
+    }
+    return true;
+  }
   // Multiply-adds of one image.
   int64_t work() const { return filters * (channels / groups) * taps() * out_plane(); }
 };
@@ -30,10 +37,14 @@ void conv_forward(sdk::DType t, const Conv& c, const void* x, const void* w, con
 void conv_backward_data(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx);
 void conv_backward_weights(sdk::DType t, const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 by oneDNN; false if it does not take the case, then nothing was written.
-bool conv_forward_onednn(const Conv& c, const float* x, const float* w, const float* bias, float* y);
-bool conv_backward_data_onednn(const Conv& c, const float* dy, const float* w, float* dx);
-bool conv_backward_weights_onednn(const Conv& c, const float* x, const float* dy, float* dw);
+// float32 and, where the processor multiplies it itself, bfloat16, by oneDNN; false if it does not take the case, then
+// nothing was written. Gradients of weights are float32 in both.
+bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y);
+bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx);
+bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw);
+
+// float32 with as many groups as channels and filters, in two dimensions, windows next to each other; false: not that.
+bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 
 // y[n][f] += bias[f] over `plane` elements, and its gradient: the sum over images and plane.
 void add_bias(sdk::DType t, int64_t batch, int64_t filters, int64_t plane, const void* bias, void* y);

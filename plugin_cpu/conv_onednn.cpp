@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// float32 convolutions by oneDNN, in chunks of whole images. The chunks depend on the shape alone: on one thread and
-// on two the bits are the same. Gradients of weights are summed over the chunks in their order.
+// float32 and bfloat16 convolutions by oneDNN, in chunks of whole images. The chunks depend on the shape alone: on one
+// thread and on two the bits are the same. Gradients of weights are summed over the chunks in their order.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,8 @@ namespace dn = onednn;
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
+using Type = dnnl::memory::data_type;
+constexpr auto kF32 = Type::f32;
 constexpr auto kAuto = dnnl::algorithm::convolution_auto;
 
 enum Direction : int64_t { kForward, kData, kWeights };
@@ -30,11 +31,13 @@ struct Primitive {
 struct Shape {
   Dims x, w, y, stride, dilation, pad_left, pad_right;
   int nd;
+  Type type;
 };
 
 // One spatial dimension is served as two, the first of size 1.
-Shape shape_of(const Conv& c, int64_t images) {
+Shape shape_of(Type type, const Conv& c, int64_t images) {
   Shape s;
+  s.type = type;
   const int first = c.in[0] == 1 && c.out[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 ? 1 : 0;
   s.nd = 3 - first;
   s.x = {images, c.channels};
@@ -68,8 +71,8 @@ Tag plain(std::size_t dims) {
   }
 }
 
-Desc any(const Dims& d) { return Desc(d, kF32, Tag::any); }
-Desc user(const Dims& d) { return Desc(d, kF32, plain(d.size())); }
+Desc any(const Dims& d, Type t) { return Desc(d, t, Tag::any); }
+Desc user(const Dims& d, Type t) { return Desc(d, t, plain(d.size())); }
 
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr a;
@@ -81,43 +84,46 @@ dnnl::primitive_attr attributes() {
 dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc& bias) {
   constexpr auto kind = dnnl::prop_kind::forward_training;
   if (bias.is_zero()) {
-    return {dn::engine(), kind,       kAuto,      any(s.x),    any(s.w),    any(s.y),
-            s.stride,     s.dilation, s.pad_left, s.pad_right, attributes()};
+    return {dn::engine(), kind,       kAuto,      any(s.x, s.type), any(s.w, s.type), any(s.y, s.type),
+            s.stride,     s.dilation, s.pad_left, s.pad_right,      attributes()};
   }
-  return {dn::engine(), kind,     kAuto,      any(s.x),   any(s.w),    bias,
-          any(s.y),     s.stride, s.dilation, s.pad_left, s.pad_right, attributes()};
+  return {dn::engine(),     kind,     kAuto,      any(s.x, s.type), any(s.w, s.type), bias,
+          any(s.y, s.type), s.stride, s.dilation, s.pad_left,       s.pad_right,      attributes()};
 }
 auto data_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_data::primitive_desc(dn::engine(), kAuto, any(s.x), any(s.w), any(s.y), s.stride,
-                                                         s.dilation, s.pad_left, s.pad_right, hint, attributes());
+  return dnnl::convolution_backward_data::primitive_desc(dn::engine(), kAuto, any(s.x, s.type), any(s.w, s.type),
+                                                         any(s.y, s.type), s.stride, s.dilation, s.pad_left,
+                                                         s.pad_right, hint, attributes());
 }
 auto weights_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_weights::primitive_desc(dn::engine(), kAuto, any(s.x), any(s.w), any(s.y), s.stride,
-                                                            s.dilation, s.pad_left, s.pad_right, hint, attributes());
+  return dnnl::convolution_backward_weights::primitive_desc(dn::engine(), kAuto, any(s.x, s.type), any(s.w, kF32),
+                                                            any(s.y, s.type), s.stride, s.dilation, s.pad_left,
+                                                            s.pad_right, hint, attributes());
 }
 #else
 auto forward_pd(const Shape& s, const Desc& bias) {
-  const dnnl::convolution_forward::desc d(dnnl::prop_kind::forward_training, kAuto, any(s.x), any(s.w), bias, any(s.y),
-                                          s.stride, s.dilation, s.pad_left, s.pad_right);
+  const dnnl::convolution_forward::desc d(dnnl::prop_kind::forward_training, kAuto, any(s.x, s.type), any(s.w, s.type),
+                                          bias, any(s.y, s.type), s.stride, s.dilation, s.pad_left, s.pad_right);
   return dnnl::convolution_forward::primitive_desc(d, attributes(), dn::engine());
 }
 auto data_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  const dnnl::convolution_backward_data::desc d(kAuto, any(s.x), any(s.w), any(s.y), s.stride, s.dilation, s.pad_left,
-                                                s.pad_right);
+  const dnnl::convolution_backward_data::desc d(kAuto, any(s.x, s.type), any(s.w, s.type), any(s.y, s.type), s.stride,
+                                                s.dilation, s.pad_left, s.pad_right);
   return dnnl::convolution_backward_data::primitive_desc(d, attributes(), dn::engine(), hint);
 }
 auto weights_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  const dnnl::convolution_backward_weights::desc d(kAuto, any(s.x), any(s.w), any(s.y), s.stride, s.dilation,
-                                                   s.pad_left, s.pad_right);
+  const dnnl::convolution_backward_weights::desc d(kAuto, any(s.x, s.type), any(s.w, kF32), any(s.y, s.type), s.stride,
+                                                   s.dilation, s.pad_left, s.pad_right);
   return dnnl::convolution_backward_weights::primitive_desc(d, attributes(), dn::engine(), hint);
 }
 #endif
 
-Primitive make(Direction direction, const Conv& c, int64_t images, bool with_bias) {
-  const Shape s = shape_of(c, images);
-  const Desc bias = with_bias ? user({c.filters}) : Desc();
+Primitive make(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias) {
+  const Shape s = shape_of(type, c, images);
+  const Desc bias = with_bias ? user({c.filters}, type) : Desc();
   const auto forward = forward_pd(s, bias);
-  Primitive p{{}, {}, {}, {}, bias, {}, user(s.x), user(s.w), user(s.y)};
+  Primitive p{
+      {}, {}, {}, {}, bias, {}, user(s.x, type), user(s.w, direction == kWeights ? kF32 : type), user(s.y, type)};
   if (direction == kForward) {
     p.run = dnnl::convolution_forward(forward);
     p.x = forward.src_desc(), p.w = forward.weights_desc(), p.y = forward.dst_desc();
@@ -136,10 +142,10 @@ Primitive make(Direction direction, const Conv& c, int64_t images, bool with_bia
   return p;
 }
 
-Primitive& primitive(Direction direction, const Conv& c, int64_t images, bool with_bias = false) {
-  dn::Key key{direction, images, with_bias, c.channels, c.filters, c.groups};
+Primitive& primitive(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias = false) {
+  dn::Key key{direction, static_cast<int64_t>(type), images, with_bias, c.channels, c.filters, c.groups};
   for (const auto* v : {&c.in, &c.out, &c.kernel, &c.stride, &c.pad, &c.dilation}) key.insert(key.end(), *v, *v + 3);
-  return dn::Cache<Primitive>::local().get(key, [&] { return make(direction, c, images, with_bias); });
+  return dn::Cache<Primitive>::local().get(key, [&] { return make(direction, type, c, images, with_bias); });
 }
 
 int64_t bytes(const Desc& d) { return static_cast<int64_t>(d.get_size()); }
@@ -164,7 +170,7 @@ struct Buffers {
 };
 
 // Runs the primitive on one chunk. The written side is made in a buffer where its layout differs.
-void execute(Direction direction, Primitive& p, const float* x, const void* w, const float* bias, const float* y) {
+void execute(Direction direction, Primitive& p, const void* x, const void* w, const void* bias, const void* y) {
   void* bx = dn::same(p.x, p.user_x) ? nullptr : ThreadBuffer<Buffers::X>::get(bytes(p.x));
   void* by = dn::same(p.y, p.user_y) ? nullptr : ThreadBuffer<Buffers::Y>::get(bytes(p.y));
   void* work = bytes(p.scratch) ? ThreadBuffer<Buffers::Work>::get(bytes(p.scratch)) : nullptr;
@@ -178,26 +184,29 @@ void execute(Direction direction, Primitive& p, const float* x, const void* w, c
   if (bias) args.emplace(DNNL_ARG_BIAS, dn::wrap(p.bias, bias));
   if (work) args.emplace(DNNL_ARG_SCRATCHPAD, dn::wrap(p.scratch, work));
   p.run.execute(dn::stream(), args);
-  if (writes_x && bx) dn::reorder(p.x, bx, p.user_x, const_cast<float*>(x));
-  if (writes_y && by) dn::reorder(p.y, by, p.user_y, const_cast<float*>(y));
+  if (writes_x && bx) dn::reorder(p.x, bx, p.user_x, const_cast<void*>(x));
+  if (writes_y && by) dn::reorder(p.y, by, p.user_y, const_cast<void*>(y));
 }
 
 // forward and backward by data: the same walk, the other side written.
-void walk_images(Direction direction, const Conv& c, const float* x, const float* w, const float* bias,
-                 const float* y) {
+void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias,
+                 const void* y) {
+  const Type type = dn::data_type(t.code, t.bits);
   const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk;
-  Primitive& first = primitive(direction, c, chunk, bias != nullptr);
+  Primitive& first = primitive(direction, type, c, chunk, bias != nullptr);
   Buffer packed(dn::same(first.w, first.user_w) ? 0 : bytes(first.w));
   const void* weights = in_layout(first.user_w, w, first.w, packed.as<>());
   const Desc layout = first.w;
-  const int64_t x_image = c.channels * c.in_plane(), y_image = c.filters * c.out_plane();
+  const int64_t item = sdk::item_size(t);
+  const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
   sdk::parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; ++q) {
       const int64_t at = q * chunk;
-      Primitive& p = primitive(direction, c, std::min(chunk, c.batch - at), bias != nullptr);
+      Primitive& p = primitive(direction, type, c, std::min(chunk, c.batch - at), bias != nullptr);
       Buffer other(dn::same(p.w, layout) ? 0 : bytes(p.w));
       const void* own = in_layout(layout, weights, p.w, other.as<>());
-      execute(direction, p, x + at * x_image, own, bias, y + at * y_image);
+      execute(direction, p, static_cast<const char*>(x) + at * x_image, own, bias,
+              static_cast<const char*>(y) + at * y_image);
     }
   });
 }
@@ -216,28 +225,31 @@ bool attempt(F&& f) {
 
 }  // namespace
 
-bool conv_forward_onednn(const Conv& c, const float* x, const float* w, const float* bias, float* y) {
-  return attempt([&] { walk_images(kForward, c, x, w, bias, y); });
+bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+  return attempt([&] { walk_images(kForward, t, c, x, w, bias, y); });
 }
 
-bool conv_backward_data_onednn(const Conv& c, const float* dy, const float* w, float* dx) {
-  return attempt([&] { walk_images(kData, c, dx, w, nullptr, dy); });
+bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx) {
+  return attempt([&] { walk_images(kData, t, c, dx, w, nullptr, dy); });
 }
 
-bool conv_backward_weights_onednn(const Conv& c, const float* x, const float* dy, float* dw) {
+bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw) {
   return attempt([&] {
-    const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk;
-    const int64_t x_image = c.channels * c.in_plane(), y_image = c.filters * c.out_plane(), n = c.weights();
-    primitive(kWeights, c, chunk);  // refuses before anything is written
+    const Type type = dn::data_type(t.code, t.bits);
+    const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk, n = c.weights();
+    const int64_t item = sdk::item_size(t);
+    const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
+    primitive(kWeights, type, c, chunk);  // refuses before anything is written
     Buffer parts(chunks > 1 ? chunks * n * 4 : 0);
     sdk::parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t q = begin; q < end; ++q) {
         const int64_t at = q * chunk;
-        Primitive& p = primitive(kWeights, c, std::min(chunk, c.batch - at));
+        Primitive& p = primitive(kWeights, type, c, std::min(chunk, c.batch - at));
         float* part = chunks > 1 ? parts.as<float>() + q * n : dw;
         Buffer blocked(dn::same(p.w, p.user_w) ? 0 : bytes(p.w));
         void* out = blocked.as<>() ? blocked.as<>() : part;
-        execute(kWeights, p, x + at * x_image, out, nullptr, dy + at * y_image);
+        execute(kWeights, p, static_cast<const char*>(x) + at * x_image, out, nullptr,
+                static_cast<const char*>(dy) + at * y_image);
         if (out != part) dn::reorder(p.w, out, p.user_w, part);
       }
     });

@@ -14,14 +14,6 @@ namespace {
 
 using sdk::Scalar;
 
-// A kernel of one tap that moves nothing: the image is its own unfolding.
-bool pointwise(const Conv& c) {
-  for (int i = 0; i < 3; ++i) {
-    if (c.kernel[i] != 1 || c.stride[i] != 1 || c.pad[i] != 0) return false;
-  }
-  return true;
-}
-
 struct Group {
   int64_t channels, filters, columns, plane;
   explicit Group(const Conv& c)
@@ -54,7 +46,7 @@ void each_image(const Conv& c, F&& f) {
 template <class T>
 void forward(sdk::DType t, const Conv& c, const T* x, const T* w, const T* bias, T* y) {
   const Group g(c);
-  const bool plain = pointwise(c);
+  const bool plain = c.plain();
   each_image(c, [&](int64_t begin, int64_t end) {
     Buffer memory(plain ? 0 : g.columns * g.plane * static_cast<int64_t>(sizeof(T)));
     for (int64_t i = begin; i < end; ++i) {
@@ -76,7 +68,7 @@ void forward(sdk::DType t, const Conv& c, const T* x, const T* w, const T* bias,
 template <class T>
 void backward_data(sdk::DType t, const Conv& c, const T* dy, const T* w, T* dx) {
   const Group g(c);
-  const bool plain = pointwise(c);
+  const bool plain = c.plain();
   each_image(c, [&](int64_t begin, int64_t end) {
     Buffer memory(plain ? 0 : g.columns * g.plane * static_cast<int64_t>(sizeof(T)));
     for (int64_t i = begin; i < end; ++i) {
@@ -93,7 +85,7 @@ void backward_data(sdk::DType t, const Conv& c, const T* dy, const T* w, T* dx) 
 template <class T>
 void backward_weights(sdk::DType t, const Conv& c, const T* x, const T* dy, T* dw) {
   const Group g(c);
-  const bool plain = pointwise(c);
+  const bool plain = c.plain();
   // Groups side by side, images in order: each weight is one sum over the batch.
   const auto run = [&](int64_t begin, int64_t end) {
     Buffer memory(plain ? 0 : g.columns * g.plane * static_cast<int64_t>(sizeof(T)));

@@ -146,6 +146,39 @@ int64_t panel_width() {
   return kVecs * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
 }
 
+// dst[p][j] = src[j][p] for four of each, as far apart as the steps say.
+HWY_INLINE void turn_four(const float* src, int64_t src_step, float* dst, int64_t dst_step) {
+  typedef float Four __attribute__((vector_size(16)));
+  Four a, b, c, d;
+  std::memcpy(&a, src, 16);
+  std::memcpy(&b, src + src_step, 16);
+  std::memcpy(&c, src + 2 * src_step, 16);
+  std::memcpy(&d, src + 3 * src_step, 16);
+  const Four ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Four rows[4] = {__builtin_shufflevector(ab0, cd0, 0, 1, 4, 5), __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
+                        __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5), __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
+  for (int r = 0; r < 4; ++r) std::memcpy(dst + r * dst_step, &rows[r], 16);
+}
+
+// Columns of B that are contiguous in k, for steps [p0, p1).
+template <class T>
+void turn_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs, T* dst) {
+  int64_t j = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    for (; j + 4 <= cols; j += 4) {
+      int64_t p = p0;
+      for (; p + 4 <= p1; p += 4) turn_four(b + j * cs + p, cs, dst + p * width + j, width);
+      for (; p < p1; ++p) {
+        for (int64_t q = j; q < j + 4; ++q) dst[p * width + q] = b[q * cs + p];
+      }
+    }
+  }
+  for (; j < cols; ++j) {
+    for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[j * cs + p];
+  }
+}
+
 // dst[p][j], `width` apart, zeros from `cols` on.
 template <class T>
 void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int64_t cs, T* dst) {
@@ -156,23 +189,28 @@ void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int
     }
     return;
   }
-  constexpr int64_t kStep = 16;  // steps of k whose lines of B stay in the first cache
+  const int64_t kStep = rs == 1 ? 64 : 16;  // steps of k whose lines stay in the first cache
   for (int64_t p0 = 0; p0 < kc; p0 += kStep) {
     const int64_t p1 = std::min(kc, p0 + kStep);
-    for (int64_t j = 0; j < cols; ++j) {
-      for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
+    if (rs == 1) {
+      turn_columns(p0, p1, cols, width, b, cs, dst);
+    } else {
+      for (int64_t j = 0; j < cols; ++j) {
+        for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
+      }
     }
     for (int64_t p = p0; p < p1; ++p) std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
   }
 }
 
-// Small products: A and B where they are. B's rows must be contiguous.
+// Columns [j, n) of a product whose A and B stay where they are, but for what does not fill a vector.
 template <class T>
-void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+                    Mat<T> c) {
   const int64_t width = panel_width<T>();
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   const int64_t whole = b.cs == 1 ? n / lanes * lanes : 0;
-  for (int64_t j = 0; j < n;) {
+  while (j < n) {
     Tile<T> t{k, a.data, a.rs, a.cs, b.data + j, b.rs, alpha, beta, c.data + j * c.cs, c.rs};
     int64_t cols = std::min(width, whole - j);
     if (cols <= 0) {  // what is left does not fill a vector
@@ -185,6 +223,31 @@ void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
     panel<T>(m, cols, t, c.cs);
     j += cols;
   }
+}
+
+// Products that are small, or whose panels of B stay in the first cache.
+template <class T>
+void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+  if (m * n * k <= kGemmSerial) return direct_columns<T>(m, 0, n, k, alpha, a, b, beta, c);
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  sdk::parallel_for(panels, std::max<int64_t>(1, kGemmSerial / (2 * m * k * width)), [&](int64_t begin, int64_t end) {
+    direct_columns<T>(m, begin * width, std::min(n, end * width), k, alpha, a, b, beta, c);
+  });
+}
+
+// At most one panel of columns: A is read once, where it is. Its rows must be contiguous.
+template <class T>
+void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+  struct Packed;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const int64_t width = (n + lanes - 1) / lanes * lanes;
+  T* packed = static_cast<T*>(ThreadBuffer<Packed>::get(k * width * static_cast<int64_t>(sizeof(T))));
+  pack_b(k, n, width, b.data, b.rs, b.cs, packed);
+  const int64_t grain = std::max<int64_t>(1, kGemmSerial / (2 * n * k * kRows)) * kRows;
+  sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
+    panel<T>(end - begin, n,
+             {k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs}, c.cs);
+  });
 }
 
 template <class T>
@@ -354,8 +417,13 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   if (m == 1) return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
   if (c.cs != 1 && c.rs == 1) return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   constexpr int64_t kSmall = 64 * 64 * 64;
-  if (m * n * k <= kSmall && k <= 1024)
+  const int64_t width = panel_width<T>();
+  if ((m * n * k <= kSmall && k <= 1024) || (b.cs == 1 && k <= 64 && m <= 256))
     direct<T>(m, n, k, alpha, a, b, beta, c);
+  else if (a.cs == 1 && n <= width && k <= 4096)
+    narrow<T>(m, n, k, alpha, a, b, beta, c);
+  else if (b.rs == 1 && m <= width && k <= 4096)
+    narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   else
     blocked<T>(m, n, k, alpha, a, b, beta, c);
 }

@@ -42,20 +42,11 @@ Product& product(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const v
   return dn::Cache<Product>::local().get(key, [&] { return make(m, n, k, a, b, c_row); });
 }
 
-bool native_bf16() {
-  static const bool native = [] {
-    dn::engine();
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-  }();
-  return native;
-}
-
 }  // namespace
 
 bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, Mat<void> c) {
   if (m * n * k < 64 * 64 * 64 || m < 2 || n < 2 || c.cs != 1 || c.rs < n) return false;
-  if (!dense(m, k, a.rs, a.cs) || !dense(k, n, b.rs, b.cs) || !native_bf16()) return false;
+  if (!dense(m, k, a.rs, a.cs) || !dense(k, n, b.rs, b.cs) || !dn::native_bf16()) return false;
   const int64_t block = m * n * k <= kGemmSerial ? m : std::max<int64_t>(64, (m + 15) / 16), item = 2;
   try {
     product(std::min(block, m), n, k, a, b, c.rs);  // refuses before anything is written

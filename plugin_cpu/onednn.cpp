@@ -63,6 +63,15 @@ dnnl::stream& stream() {
 
 const char* description() { return library().text.c_str(); }
 
+bool native_bf16() {
+  static const bool native = [] {
+    engine();
+    const auto isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+  }();
+  return native;
+}
+
 dnnl::memory::data_type data_type(int code, int bits) {
   using D = dnnl::memory::data_type;
   if (code == 2 && bits == 32) return D::f32;

@@ -50,6 +50,9 @@ class Cache {
   std::list<std::pair<Key, std::unique_ptr<Entry>>> items_;
 };
 
+// Whether the processor multiplies bfloat16 itself.
+bool native_bf16();
+
 // Element type of oneDNN; undef where it has none.
 dnnl::memory::data_type data_type(int code, int bits);
 

@@ -75,6 +75,7 @@ HWY_INLINE T sum_of(int64_t n, F&& f) {
   T squares_##S(const T* x, int64_t n, T shift) {                                                                \
     const auto s = hn::Set(hn::ScalableTag<T>(), shift);                                                         \
     return sum_of<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                                      \
+      __builtin_prefetch(x + at.at + n, 0, 2); /* the next row, while this one is in cache */                    \
       const auto v = hn::Sub(at(x), s);                                                                          \
       return hn::Mul(v, v);                                                                                      \
     });                                                                                                          \

@@ -107,6 +107,23 @@ void softmax_row(const T* x, T* y, int64_t n, bool log) {
   each<T>(n, y, y, [&](auto v) { return hn::Mul(v, scale); });
 }
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// Rows that fit one vector, without memory in between.
+template <class T>
+void softmax_short_rows(const T* x, T* y, int64_t rows, int64_t n, bool log) {
+  const hn::ScalableTag<T> d;
+  const auto live = hn::FirstN(d, static_cast<size_t>(n));
+  for (const T* end = x + rows * n; x != end; x += n, y += n) {
+    const auto v = hn::IfThenElse(live, hn::MaskedLoad(live, d, x), hn::Set(d, T(-INFINITY)));
+    const auto shifted = hn::Sub(v, hn::MaxOfLanes(d, v));
+    const auto e = hn::IfThenElseZero(live, exp_of(d, shifted)), sum = hn::SumOfLanes(d, e);
+    const auto r =
+        log ? hn::Sub(shifted, hn::Set(d, std::log(hn::GetLane(sum)))) : hn::Mul(e, hn::Div(hn::Set(d, T(1)), sum));
+    hn::BlendedStore(r, live, d, y);
+  }
+}
+#endif
+
 template <class T>
 void backward_row(const T* dy, const T* y, T* dx, int64_t n, bool log) {
   const hn::ScalableTag<T> d;
@@ -189,6 +206,11 @@ void backward_columns(const T* dy, const T* y, T* dx, int64_t n, int64_t stride,
 template <class T>
 void forward_range(const SoftmaxShape& s, bool log, const T* x, T* y, int64_t begin, int64_t end) {
   if (s.inner == 1) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+    if (s.length <= static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()))) {
+      return softmax_short_rows<T>(x + begin * s.length, y + begin * s.length, end - begin, s.length, log);
+    }
+#endif
     for (int64_t i = begin; i < end; ++i) softmax_row<T>(x + i * s.length, y + i * s.length, s.length, log);
     return;
   }

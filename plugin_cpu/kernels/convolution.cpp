@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to oneDNN, 16-bit floats
-// are computed in float32 and rounded once, other dtypes are unfolded and multiplied.
+// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to oneDNN, and bfloat16
+// where the processor multiplies it; else 16-bit floats are computed in float32. Both are rounded once. Other dtypes
+// are unfolded and multiplied.
 #include "tenon/sdk/ops/convolution.h"
 #include "tenon/sdk/ops/convolution_backward.h"
 
@@ -11,6 +12,7 @@
 
 #include "plugin_cpu/buffer.h"
 #include "plugin_cpu/conv.h"
+#include "plugin_cpu/onednn.h"
 
 namespace {
 
@@ -76,36 +78,55 @@ class Widened {
   Buffer memory_;
 };
 
-template <class T>
-const T* as(const void* p) {
-  return static_cast<const T*>(p);
+// Small cases are not worth a primitive, which takes about a millisecond to make; products of whole images are not
+// worth reordering them.
+bool onednn_pays(DType t, const Conv& c) {
+  return t == kFloat32 && c.work() * c.batch > 65536 && !(c.plain() && c.groups == 1);
 }
 
-// Small cases are not worth a primitive, which takes about a millisecond to make.
-bool onednn_pays(DType t, const Conv& c) { return t == kFloat32 && c.work() * c.batch > 65536; }
-
 void forward(DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
-  if (onednn_pays(t, c) &&
-      tenon::cpu::conv_forward_onednn(c, as<float>(x), as<float>(w), as<float>(bias), static_cast<float*>(y))) {
+  if (t == kFloat32 && tenon::cpu::conv_forward_depthwise(c, static_cast<const float*>(x), static_cast<const float*>(w),
+                                                          static_cast<const float*>(bias), static_cast<float*>(y))) {
+    return;
+  }
+  if (onednn_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, bias, y)) {
     return;
   }
   tenon::cpu::conv_forward(t, c, x, w, bias, y);
 }
 
 void backward_data(DType t, const Conv& c, const void* dy, const void* w, void* dx) {
-  if (onednn_pays(t, c) &&
-      tenon::cpu::conv_backward_data_onednn(c, as<float>(dy), as<float>(w), static_cast<float*>(dx))) {
+  if (onednn_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w, dx)) {
     return;
   }
   tenon::cpu::conv_backward_data(t, c, dy, w, dx);
 }
 
 void backward_weights(DType t, const Conv& c, const void* x, const void* dy, void* dw) {
-  if (onednn_pays(t, c) &&
-      tenon::cpu::conv_backward_weights_onednn(c, as<float>(x), as<float>(dy), static_cast<float*>(dw))) {
+  if (onednn_pays(t, c) && tenon::cpu::conv_backward_weights_onednn(t, c, x, dy, static_cast<float*>(dw))) {
     return;
   }
   tenon::cpu::conv_backward_weights(t, c, x, dy, dw);
+}
+
+bool native_pays(DType t, const Conv& c) {
+  return t == kBFloat16 && c.work() * c.batch > 65536 && tenon::cpu::onednn::native_bf16();
+}
+
+// The gradients by input and weight without widening; false: not taken, though an output may have been written.
+bool backward_native(const Conv& c, bool transposed, Tensor dx, Tensor dw, Tensor dy, Tensor x, Tensor w) {
+  const DType t = dy.dtype();
+  if (!native_pays(t, c)) return false;
+  if (dx.defined() && !(transposed ? tenon::cpu::conv_forward_onednn(t, c, dy.data(), w.data(), nullptr, dx.data())
+                                   : tenon::cpu::conv_backward_data_onednn(t, c, dy.data(), w.data(), dx.data()))) {
+    return false;
+  }
+  if (!dw.defined()) return true;
+  const Widened out(dw, false);
+  const void *wide = transposed ? dy.data() : x.data(), *narrow = transposed ? x.data() : dy.data();
+  if (!tenon::cpu::conv_backward_weights_onednn(t, c, wide, narrow, static_cast<float*>(out.data()))) return false;
+  out.store();
+  return true;
 }
 
 int64_t plane(Tensor t) {
@@ -117,6 +138,14 @@ int64_t plane(Tensor t) {
 tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride, Ints padding,
                       Ints dilation, bool transposed, Ints, int64_t groups) {
   if (out.numel() == 0) return TN_OK;
+  if (!transposed && input.numel() > 0 && weight.numel() > 0) {
+    const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
+    if (native_pays(input.dtype(), c) &&
+        tenon::cpu::conv_forward_onednn(input.dtype(), c, input.data(), weight.data(),
+                                        bias.defined() ? bias.data() : nullptr, out.data())) {
+      return TN_OK;
+    }
+  }
   const Widened x(input, true), w(weight, true), b(bias, true), y(out, false);
   const DType t = y.dtype();
   if (input.numel() == 0 || weight.numel() == 0) {  // no channels: the bias alone
@@ -132,16 +161,11 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
   return TN_OK;
 }
 
-tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad_output,
-                               Tensor input, Tensor weight, std::optional<Ints>, Ints stride, Ints padding,
-                               Ints dilation, bool transposed, Ints, int64_t groups, Bools) {
-  const bool empty = grad_output.numel() == 0 || input.numel() == 0 || weight.numel() == 0;
-  const Widened dy(grad_output, true), x(input, !empty), w(weight, !empty);
+void backward_widened(const Conv& c, bool transposed, Tensor grad_input, Tensor grad_weight, Tensor grad_output,
+                      Tensor input, Tensor weight) {
+  const Widened dy(grad_output, true), x(input, true), w(weight, true);
   const DType t = dy.dtype();
-  const Conv c = transposed ? geometry(grad_output, weight, input, stride, padding, dilation, groups)
-                            : geometry(input, weight, grad_output, stride, padding, dilation, groups);
-  if (grad_input.defined() && empty) zero(grad_input);
-  if (grad_input.defined() && !empty) {
+  if (grad_input.defined()) {
     const Widened out(grad_input, false);
     if (transposed)
       forward(t, c, dy.data(), w.data(), nullptr, out.data());
@@ -149,8 +173,7 @@ tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Ten
       backward_data(t, c, dy.data(), w.data(), out.data());
     out.store();
   }
-  if (grad_weight.defined() && empty) zero(grad_weight);
-  if (grad_weight.defined() && !empty) {
+  if (grad_weight.defined()) {
     const Widened out(grad_weight, false);
     if (transposed)
       backward_weights(t, c, dy.data(), x.data(), out.data());
@@ -158,9 +181,24 @@ tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Ten
       backward_weights(t, c, x.data(), dy.data(), out.data());
     out.store();
   }
+}
+
+tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad_output,
+                               Tensor input, Tensor weight, std::optional<Ints>, Ints stride, Ints padding,
+                               Ints dilation, bool transposed, Ints, int64_t groups, Bools) {
+  const bool empty = grad_output.numel() == 0 || input.numel() == 0 || weight.numel() == 0;
+  const Conv c = transposed ? geometry(grad_output, weight, input, stride, padding, dilation, groups)
+                            : geometry(input, weight, grad_output, stride, padding, dilation, groups);
+  if (empty) {
+    if (grad_input.defined()) zero(grad_input);
+    if (grad_weight.defined()) zero(grad_weight);
+  } else if (!backward_native(c, transposed, grad_input, grad_weight, grad_output, input, weight)) {
+    backward_widened(c, transposed, grad_input, grad_weight, grad_output, input, weight);
+  }
   if (grad_bias.defined()) {
-    const Widened out(grad_bias, false);
-    tenon::cpu::bias_gradient(t, grad_output.size(0), grad_output.size(1), plane(grad_output), dy.data(), out.data());
+    const Widened dy(grad_output, true), out(grad_bias, false);
+    tenon::cpu::bias_gradient(dy.dtype(), grad_output.size(0), grad_output.size(1), plane(grad_output), dy.data(),
+                              out.data());
     out.store();
   }
   return TN_OK;

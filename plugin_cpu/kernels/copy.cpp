@@ -16,7 +16,8 @@ namespace {
 
 using namespace sdk;
 
-constexpr int64_t kLine = 64;  // bytes of a cache line: the width of a tile
+constexpr int64_t kLine = 64;                 // bytes of a cache line: the width of a tile
+constexpr int64_t kLarge = int64_t{8} << 20;  // bytes that a cache does not keep until they are read
 
 template <class T, int N>
 struct Pack {
@@ -67,10 +68,37 @@ void turn(const char* src, int64_t row_stride, T* tile) {
   }
 }
 
+// Past the caches where `past` is set: nobody reads the line before it has left them anyway. 16-byte aligned then.
+template <class T>
+void store_line(char* dst, const T* tile, bool past) {
+#ifdef __SSE2__
+  if (past) {
+    typedef float Four __attribute__((vector_size(16)));
+    for (int64_t b = 0; b < kLine; b += 16) {
+      Four v;
+      std::memcpy(&v, reinterpret_cast<const char*>(tile) + b, sizeof v);
+      __builtin_ia32_movntps(reinterpret_cast<float*>(dst + b), v);
+    }
+    return;
+  }
+#endif
+  std::memcpy(dst, tile, kLine);
+}
+
+bool can_pass(const char* dst, int64_t dst_stride) {
+  return (reinterpret_cast<uintptr_t>(dst) | static_cast<uintptr_t>(dst_stride)) % 16 == 0;
+}
+
+void finish_passing() {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+
 // dst[j][i] = src[i][j] for i of [i0, i1) and all j; dst rows are dst_stride bytes apart, src rows src_stride.
 template <class T>
 void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t i0, int64_t i1,
-                    int64_t nj) {
+                    int64_t nj, bool past) {
   constexpr int64_t n = kLine / sizeof(T), item = sizeof(T);
   alignas(64) T tile[n * n];
   for (int64_t i = i0; i < i1; i += n) {
@@ -79,7 +107,7 @@ void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_
     if (rows == n) {
       for (; j + n <= nj; j += n) {
         turn<T>(src + i * src_stride + j * item, src_stride, tile);
-        for (int64_t k = 0; k < n; ++k) std::memcpy(dst + (j + k) * dst_stride + i * item, tile + k * n, kLine);
+        for (int64_t k = 0; k < n; ++k) store_line(dst + (j + k) * dst_stride + i * item, tile + k * n, past);
       }
     }
     for (; j < nj; ++j) {
@@ -103,6 +131,7 @@ template <class T>
 void copy_crossed(const StridedLoop& loop, int cross) {
   constexpr int64_t band = 4 * kLine / sizeof(T);
   const int64_t n0 = loop.sizes[0], nj = loop.sizes[cross], bands = (n0 + band - 1) / band;
+  const bool large = loop.numel * static_cast<int64_t>(sizeof(T)) >= kLarge;
   const int64_t planes = loop.numel / (n0 * nj), grain = std::max<int64_t>(1, kMoveGrain / (band * nj));
   parallel_for(planes * bands, grain, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
@@ -116,8 +145,10 @@ void copy_crossed(const StridedLoop& loop, int cross) {
         src += i * loop.strides[d][1];
       }
       const int64_t i0 = at % bands * band;
-      transpose_band<T>(dst, loop.strides[cross][0], src, loop.strides[0][1], i0, std::min(n0, i0 + band), nj);
+      const bool past = large && can_pass(dst, loop.strides[cross][0]);
+      transpose_band<T>(dst, loop.strides[cross][0], src, loop.strides[0][1], i0, std::min(n0, i0 + band), nj, past);
     }
+    if (large) finish_passing();
   });
 }
 

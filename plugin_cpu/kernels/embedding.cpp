@@ -32,10 +32,17 @@ tn_status embedding(Call&, Tensor out, Tensor weight, Tensor indices, int64_t, b
 }
 TN_KERNEL(embedding, embedding, dtypes("floating").mixed_dtypes());
 
+// Rows come from anywhere in memory: each is asked for some rows before its turn.
 template <class A, class T>
 void add_rows(A* __restrict sum, const T* __restrict grad, const std::vector<int64_t>& at,
               const std::vector<int64_t>& count, int64_t width, int64_t skip, int64_t begin, int64_t end) {
+  constexpr std::size_t kAhead = 6;
+  constexpr int64_t kLine = 64 / sizeof(A);
   for (std::size_t i = 0; i < at.size(); ++i) {
+    if (i + kAhead < at.size()) {
+      const A* next = sum + at[i + kAhead] * width;
+      for (int64_t k = begin; k < end; k += kLine) __builtin_prefetch(next + k, 1);
+    }
     if (at[i] == skip) continue;
     A* __restrict s = sum + at[i] * width;
     const T* __restrict g = grad + static_cast<int64_t>(i) * width;

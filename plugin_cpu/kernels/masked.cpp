@@ -93,9 +93,17 @@ std::vector<int64_t> block_starts(int64_t n, F&& count) {
   return starts;
 }
 
-int64_t count_set(const uint8_t* mask, int64_t begin, int64_t end) {
-  int64_t n = 0;
-  for (int64_t i = begin; i < end; ++i) n += mask[i] != 0;
+// Sums of 64 fit the elements' own width, so that a vector holds as many sums as elements.
+template <class T>
+int64_t count_set(const T* x, int64_t begin, int64_t end) {
+  using Sum = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
+  int64_t n = 0, i = begin;
+  for (; i + 64 <= end; i += 64) {
+    Sum sum = 0;
+    for (int64_t j = i; j < i + 64; ++j) sum = static_cast<Sum>(sum + (x[j] != T(0) ? 1 : 0));
+    n += sum;
+  }
+  for (; i < end; ++i) n += x[i] != T(0);
   return n;
 }
 
@@ -199,11 +207,7 @@ tn_status nonzero(Call& call, Tensor, Tensor self) {
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     const T* x = self.data<T>();
-    const std::vector<int64_t> starts = block_starts(n, [&](int64_t b, int64_t e) {
-      int64_t count = 0;
-      for (int64_t i = b; i < e; ++i) count += x[i] != T(0);
-      return count;
-    });
+    const std::vector<int64_t> starts = block_starts(n, [&](int64_t b, int64_t e) { return count_set(x, b, e); });
     const int64_t sizes[2] = {starts.back(), rank};
     const Tensor out = call.alloc_out(0, Ints(sizes, 2), kInt64);
     if (rank == 0) return;

@@ -2,6 +2,123 @@
 // SPDX-License-Identifier: Apache-2.0
 // Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN wins; among
 // equal elements the first does.
+#include <limits>
+#include <vector>
+
+#include "plugin_cpu/buffer.h"
+#include "plugin_cpu/pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/max_pool.cpp"
+#include "plugin_cpu/targets.h"
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+template <class T>
+HWY_INLINE bool wins(T v, T best) {
+  if constexpr (std::is_floating_point_v<T>)
+    return !(v <= best) & !(best != best);
+  else
+    return v > best;
+}
+
+// What does not change from line to line: which outputs a tap reaches, and where each window starts.
+struct Across {
+  std::vector<Taps> reach;
+  std::vector<int32_t> start;
+  explicit Across(const Pool& p) : reach(static_cast<std::size_t>(p.kernel[2])) {
+    for (int64_t t = 0; t < p.kernel[2]; ++t) reach[static_cast<std::size_t>(t)] = outputs_inside(p, t);
+    for (int64_t o = 0; o < p.out[2]; ++o) {
+      const int64_t w = o * p.stride[2] - p.pad[2] + taps_inside(p, 2, o).first * p.dilation[2];
+      start.push_back(static_cast<int32_t>(std::min(w, p.in[2] - 1)));
+    }
+  }
+};
+
+// One tap of all windows of a line; kStep: the distance of windows, 0 where it is `step`.
+template <int kStep, class T, class C>
+HWY_INLINE void take(const T* HWY_RESTRICT x, int64_t from, int64_t step, Taps o, C* HWY_RESTRICT best,
+                     int32_t* HWY_RESTRICT where) {
+  const int64_t s = kStep ? kStep : step;
+  const T* HWY_RESTRICT q = x + from;
+  for (int64_t i = o.first; i < o.last; ++i) {
+    const C v = static_cast<C>(q[i * s]);
+    const bool better = wins(v, best[i]);
+    best[i] = better ? v : best[i];
+    where[i] = better ? static_cast<int32_t>(from + i * s) : where[i];
+  }
+}
+
+// One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
+template <class T, class C>
+void max_line(const Pool& p, const Across& across, const T* x, int64_t od, int64_t oh, C* best, int32_t* where) {
+  const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
+  const int64_t n = p.out[2], s = p.stride[2];
+  if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
+    std::fill(best, best + n, std::numeric_limits<C>::lowest());
+    std::fill(where, where + n, 0);
+    return;
+  }
+  for (int64_t a = td.first; a < td.last; ++a) {
+    const int64_t d = od * p.stride[0] - p.pad[0] + a * p.dilation[0];
+    for (int64_t b = th.first; b < th.last; ++b) {
+      const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1], line = (d * p.in[1] + h) * p.in[2];
+      if (a == td.first && b == th.first) {
+        for (int64_t o = 0; o < n; ++o) {
+          where[o] = static_cast<int32_t>(line) + across.start[static_cast<std::size_t>(o)];
+          best[o] = static_cast<C>(x[where[o]]);
+        }
+      }
+      for (int64_t t = 0; t < p.kernel[2]; ++t) {
+        const Taps o = across.reach[static_cast<std::size_t>(t)];
+        const int64_t from = line + t * p.dilation[2] - p.pad[2];
+        if (s == 1)
+          take<1>(x, from, s, o, best, where);
+        else if (s == 2)
+          take<2>(x, from, s, o, best, where);
+        else
+          take<0>(x, from, s, o, best, where);
+      }
+    }
+  }
+}
+
+template <class T>
+void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin, int64_t end) {
+  using C = sdk::compute_t<T>;
+  const Across across(p);
+  const int64_t n = p.out[2];
+  Buffer memory(n * static_cast<int64_t>(sizeof(C) + 4));
+  C* best = memory.as<C>();
+  int32_t* where = reinterpret_cast<int32_t*>(best + n);
+  for (int64_t q = begin; q < end; ++q) {
+    const T* plane = x + q * p.in_plane();
+    int64_t at = q * p.out_plane();
+    for (int64_t d = 0; d < p.out[0]; ++d) {
+      for (int64_t h = 0; h < p.out[1]; ++h, at += n) {
+        max_line<T, C>(p, across, plane, d, h, best, where);
+        for (int64_t i = 0; i < n; ++i) y[at + i] = T(best[i]);
+        for (int64_t i = 0; i < n; ++i) indices[at + i] = where[i];
+      }
+    }
+  }
+}
+
+void max_pool_planes(const Pool& p, sdk::DType dtype, const void* x, void* y, int64_t* indices, int64_t begin,
+                     int64_t end) {
+  sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {
+    using T = tn_type(tag);
+    max_planes<T>(p, static_cast<const T*>(x), static_cast<T*>(y), indices, begin, end);
+  });
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include "tenon/sdk/ops/adaptive_max_pool2d.h"
 #include "tenon/sdk/ops/adaptive_max_pool2d_backward.h"
 #include "tenon/sdk/ops/adaptive_max_pool3d.h"
@@ -11,11 +128,9 @@
 #include "tenon/sdk/ops/max_pool3d_with_indices.h"
 #include "tenon/sdk/ops/max_pool3d_with_indices_backward.h"
 
-#include <limits>
-#include <vector>
-
-#include "plugin_cpu/buffer.h"
-#include "plugin_cpu/pool.h"
+namespace tenon::cpu {
+HWY_EXPORT(max_pool_planes);
+}
 
 namespace {
 
@@ -32,63 +147,6 @@ bool wins(T v, T best) {
     return !(v <= best) && !(best != best);
   else
     return v > best;
-}
-
-// One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
-template <class T, class C>
-void max_line(const Pool& p, const T* x, int64_t od, int64_t oh, C* best, int64_t* where) {
-  const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
-  bool started = false;
-  for (int64_t a = td.first; a < td.last; ++a) {
-    const int64_t d = od * p.stride[0] - p.pad[0] + a * p.dilation[0];
-    for (int64_t b = th.first; b < th.last; ++b) {
-      const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1], line = (d * p.in[1] + h) * p.in[2];
-      if (!started) {
-        for (int64_t o = 0; o < p.out[2]; ++o) {
-          const int64_t w = o * p.stride[2] - p.pad[2] + taps_inside(p, 2, o).first * p.dilation[2];
-          where[o] = line + std::min(w, p.in[2] - 1);
-          best[o] = static_cast<C>(x[where[o]]);
-        }
-        started = true;
-      }
-      for (int64_t t = 0; t < p.kernel[2]; ++t) {
-        const Taps o = outputs_inside(p, t);
-        const int64_t from = line + t * p.dilation[2] - p.pad[2], s = p.stride[2];
-        for (int64_t i = o.first; i < o.last; ++i) {
-          const C v = static_cast<C>(x[from + i * s]);
-          const bool take = wins(v, best[i]);
-          best[i] = take ? v : best[i];
-          where[i] = take ? from + i * s : where[i];
-        }
-      }
-    }
-  }
-  if (!started) {  // every tap lies in the padding
-    std::fill(best, best + p.out[2], std::numeric_limits<C>::lowest());
-    std::fill(where, where + p.out[2], int64_t{0});
-  }
-}
-
-template <class T>
-void max_planes(const Pool& p, const T* x, T* y, int64_t* indices) {
-  using C = compute_t<T>;
-  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
-    std::vector<C> line(static_cast<std::size_t>(p.out[2]));
-    for (int64_t q = begin; q < end; ++q) {
-      const T* plane = x + q * p.in_plane();
-      int64_t at = q * p.out_plane();
-      for (int64_t d = 0; d < p.out[0]; ++d) {
-        for (int64_t h = 0; h < p.out[1]; ++h, at += p.out[2]) {
-          if constexpr (std::is_same_v<C, T>) {
-            max_line<T, C>(p, plane, d, h, y + at, indices + at);
-          } else {
-            max_line<T, C>(p, plane, d, h, line.data(), indices + at);
-            for (int64_t i = 0; i < p.out[2]; ++i) y[at + i] = T(line[static_cast<std::size_t>(i)]);
-          }
-        }
-      }
-    }
-  });
 }
 
 template <class T>
@@ -153,9 +211,13 @@ void scatter(const Pool& p, const T* dy, const int64_t* indices, T* dx) {
 
 tn_status pool(Tensor out, Tensor indices, Tensor self, const Pool& p) {
   if (out.numel() == 0) return TN_OK;
-  dispatch_number(self.dtype(), [&](auto tag) {
-    using T = tn_type(tag);
-    max_planes<T>(p, self.data<T>(), out.data<T>(), indices.data<int64_t>());
+  if (p.in_plane() > INT32_MAX) {
+    throw Error(TN_ERROR_UNSUPPORTED, "max_pool: a plane of ", p.in_plane(), " elements is too large");
+  }
+  parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
+    using namespace tenon::cpu;
+    HWY_DYNAMIC_DISPATCH(max_pool_planes)
+    (p, self.dtype(), self.data(), out.data(), indices.data<int64_t>(), begin, end);
   });
   return TN_OK;
 }
@@ -213,3 +275,4 @@ TN_KERNEL(adaptive_max_pool2d, adaptive2d, dtypes("floating"));
 TN_KERNEL(adaptive_max_pool3d, adaptive3d, dtypes("floating"));
 TN_KERNEL(adaptive_max_pool2d_backward, adaptive2d_backward, dtypes("floating"));
 TN_KERNEL(adaptive_max_pool3d_backward, adaptive3d_backward, dtypes("floating"));
+#endif

@@ -3,28 +3,71 @@
 // sort, topk, kthvalue over slices of a dimension. Elements become unsigned keys in the order of their values, NaN
 // greatest, both zeros equal; descending order flips the keys, so that equal elements keep their order in both. Long
 // slices are sorted by radix, which is stable and does not depend on the values.
-#include "tenon/sdk/ops/sort.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "plugin_cpu/sort_keys.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/kernels/sort.cpp"
+#include "plugin_cpu/targets.h"
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+
+constexpr int64_t kStep = 64;
+
+template <class T>
+HWY_INLINE key_t<T> least_key(const T* x, key_t<T> mask) {
+  using K = key_t<T>;
+  K least = static_cast<K>(~K{0});
+  for (int64_t j = 0; j < kStep; ++j) {
+    const K key = static_cast<K>(sort_key(x[j]) ^ mask);
+    least = key < least ? key : least;
+  }
+  return least;
+}
+
+// The first place, in steps of 64, whose step has a key up to `bound`, or where no whole step is left.
+int64_t skip_keys(sdk::DType dtype, const void* at, int64_t n, bool flip, uint64_t bound) {
+  int64_t i = 0;
+  sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {
+    using T = tn_type(tag);
+    using K = key_t<T>;
+    const T* x = static_cast<const T*>(at);
+    const K mask = flip ? static_cast<K>(~K{0}) : K{0};
+    while (i + kStep <= n && least_key(x + i, mask) > static_cast<K>(bound)) i += kStep;
+  });
+  return i;
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include "tenon/sdk/ops/kthvalue.h"
+#include "tenon/sdk/ops/sort.h"
 #include "tenon/sdk/ops/topk.h"
 
 namespace tenon::cpu {
+
+HWY_EXPORT(skip_keys);
+
 namespace {
 
 using namespace sdk;
 
 // One slice: `at` points to its first element, `stride` is in bytes.
 template <class T>
-void read_keys(const char* at, int64_t stride, int64_t n, bool flip, Keyed<key_t<T>>* out) {
+void read_keys(const char* at, int64_t stride, int64_t n, bool flip, std::vector<Keyed<key_t<T>>>& out) {
+  out.resize(static_cast<std::size_t>(n));
   using K = key_t<T>;
   const K mask = flip ? static_cast<K>(~K{0}) : K{0};
   for (int64_t i = 0; i < n; ++i) {
-    out[i].key = static_cast<K>(sort_key(*reinterpret_cast<const T*>(at + i * stride)) ^ mask);
-    out[i].index = static_cast<uint32_t>(i);
+    const K key = static_cast<K>(sort_key(*reinterpret_cast<const T*>(at + i * stride)) ^ mask);
+    out[static_cast<std::size_t>(i)] = {key, static_cast<uint32_t>(i)};
   }
 }
 
@@ -54,7 +97,7 @@ void each_slice(const Tensor& values, const Tensor& indices, const Tensor& self,
   loop.rest.finish(2);
   const int64_t grain = std::max<int64_t>(1, (kMoveGrain / 8) / std::max<int64_t>(1, loop.length));
   parallel_for(loop.rest.numel, grain, [&](int64_t begin, int64_t end) {
-    std::vector<Keyed<key_t<T>>> keys(static_cast<std::size_t>(loop.length));
+    std::vector<Keyed<key_t<T>>> keys;
     loop.rest.run(begin, end, [&](char* const* base, const int64_t* s, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
         char* p[3] = {base[0] + i * s[0], base[1] + i * s[1], base[2] + i * s[2]};
@@ -68,7 +111,7 @@ tn_status sort(Call&, Tensor values, Tensor indices, Tensor self, std::optional<
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     each_slice<T>(values, indices, self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
-      read_keys<T>(p[2], s[2], n, descending, keys.data());
+      read_keys<T>(p[2], s[2], n, descending, keys);
       sort_keys(keys);
       write_picked<T>(p, s, keys.data(), n);
     });
@@ -79,7 +122,8 @@ TN_KERNEL(sort_stable, sort, dtypes("all").any_strides());
 
 // The k first of keys that a row yields, unordered: candidates above a rising threshold, cut back when they are many.
 template <class T>
-void first_keys(const char* at, int64_t stride, int64_t n, int64_t k, bool flip, std::vector<Keyed<key_t<T>>>& kept) {
+void first_keys(DType dtype, const char* at, int64_t stride, int64_t n, int64_t k, bool flip,
+                std::vector<Keyed<key_t<T>>>& kept) {
   using K = key_t<T>;
   const K mask = flip ? static_cast<K>(~K{0}) : K{0};
   const std::size_t limit = static_cast<std::size_t>(std::min(n, std::max<int64_t>(2 * k, k + 256)));
@@ -98,21 +142,17 @@ void first_keys(const char* at, int64_t stride, int64_t n, int64_t k, bool flip,
     if (kept.size() >= limit && kept.size() > static_cast<std::size_t>(k)) cut();
   };
   constexpr int64_t step = 64;
+  const auto take = [&](int64_t i) {
+    offer(i, static_cast<K>(sort_key(*reinterpret_cast<const T*>(at + i * stride)) ^ mask));
+  };
   int64_t i = 0;
-  if (stride == sizeof(T)) {
-    const T* x = reinterpret_cast<const T*>(at);
-    K keys[step];
-    for (; i + step <= n; i += step) {
-      K least = static_cast<K>(~K{0});
-      for (int64_t j = 0; j < step; ++j) {
-        keys[j] = static_cast<K>(sort_key(x[i + j]) ^ mask);
-        least = keys[j] < least ? keys[j] : least;
-      }
-      if (least > bound) continue;
-      for (int64_t j = 0; j < step; ++j) offer(i + j, keys[j]);
+  while (stride == sizeof(T) && i + step <= n) {
+    if (kept.size() >= static_cast<std::size_t>(k)) {
+      i += HWY_DYNAMIC_DISPATCH(skip_keys)(dtype, at + i * stride, n - i, flip, bound);
     }
+    for (const int64_t end = std::min(n, i + step); i < end; ++i) take(i);
   }
-  for (; i < n; ++i) offer(i, static_cast<K>(sort_key(*reinterpret_cast<const T*>(at + i * stride)) ^ mask));
+  for (; i < n; ++i) take(i);
   if (kept.size() > static_cast<std::size_t>(k)) cut();
 }
 
@@ -121,7 +161,7 @@ tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     each_slice<T>(values, indices, self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
-      first_keys<T>(p[2], s[2], n, k, largest, keys);
+      first_keys<T>(self.dtype(), p[2], s[2], n, k, largest, keys);
       std::sort(keys.begin(), keys.end());
       write_picked<T>(p, s, keys.data(), k);
     });
@@ -144,7 +184,7 @@ tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k,
   dispatch_number(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     each_slice<T>(v.tensor(), x.tensor(), self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
-      read_keys<T>(p[2], s[2], n, false, keys.data());
+      read_keys<T>(p[2], s[2], n, false, keys);
       std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end());
       write_picked<T>(p, s, keys.data() + (k - 1), 1);
     });
@@ -155,3 +195,4 @@ TN_KERNEL(kthvalue, kthvalue, dtypes("number").any_strides());
 
 }  // namespace
 }  // namespace tenon::cpu
+#endif

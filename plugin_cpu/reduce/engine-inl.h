@@ -29,7 +29,7 @@ namespace {
 constexpr int kLanes = 32;         // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
 constexpr int64_t kBlock = 1024;   // elements of a run
 constexpr int64_t kChunk = 32768;  // elements of a task
-constexpr int64_t kColumns = 256;  // results side by side
+constexpr int64_t kColumns = 1024;  // results side by side: a run of memory long enough to be fetched ahead
 constexpr int64_t kRows = 128;     // rows accumulated before they are added to the rest
 
 // Partial results combined as the leaves of a balanced binary tree.

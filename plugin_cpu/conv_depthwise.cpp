@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// float32 convolutions with one filter a channel, planes one after the other where they are: too little work for the
+// two reorders that a blocked layout takes. Each output is its bias and its taps, added in their order.
+#include <algorithm>
+#include <cstring>
+
+#include "plugin_cpu/buffer.h"
+#include "plugin_cpu/conv.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/conv_depthwise.cpp"
+#include "plugin_cpu/targets.h"
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+
+// A plane inside of its padding; lines are a whole vector longer, so that the last one may be read past its end.
+struct Padded {
+  int64_t width, height;
+  explicit Padded(const Conv& c)
+      : width(c.in[2] + 2 * c.pad[2] + static_cast<int64_t>(hn::Lanes(D()))), height(c.in[1] + 2 * c.pad[1]) {}
+  void fill(const Conv& c, const float* x, float* to) const {
+    float* line = to + c.pad[1] * width + c.pad[2];
+    for (int64_t h = 0; h < c.in[1]; ++h, x += c.in[2], line += width) {
+      std::memcpy(line, x, static_cast<std::size_t>(c.in[2]) * sizeof(float));
+    }
+  }
+};
+
+HWY_INLINE hn::Vec<D> window(const Conv& c, const float* x, int64_t width, const float* w, hn::Vec<D> sum) {
+  const D d;
+  for (int64_t kh = 0; kh < c.kernel[1]; ++kh) {
+    const float* line = x + kh * c.dilation[1] * width;
+    for (int64_t kw = 0; kw < c.kernel[2]; ++kw, ++w) {
+      sum = hn::MulAdd(hn::Set(d, *w), hn::LoadU(d, line + kw * c.dilation[2]), sum);
+    }
+  }
+  return sum;
+}
+
+void plane(const Conv& c, const Padded& p, const float* x, const float* w, float bias, float* y) {
+  const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.out[2];
+  HWY_ALIGN float tail[HWY_MAX_BYTES / sizeof(float)];
+  const auto start = hn::Set(d, bias);
+  for (int64_t h = 0; h < c.out[1]; ++h, y += n) {
+    const float* line = x + h * c.stride[1] * p.width;
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) hn::StoreU(window(c, line + i, p.width, w, start), d, y + i);
+    if (i == n) continue;
+    hn::Store(window(c, line + i, p.width, w, start), d, tail);
+    std::copy(tail, tail + (n - i), y + i);
+  }
+}
+
+void depthwise_planes(const Conv& c, const float* x, const float* w, const float* bias, float* y, int64_t begin,
+                      int64_t end) {
+  const Padded p(c);
+  const int64_t room = p.width * p.height + static_cast<int64_t>(hn::Lanes(D()));
+  Buffer memory(room * static_cast<int64_t>(sizeof(float)));
+  float* inside = memory.as<float>();
+  std::fill(inside, inside + room, 0.0f);
+  for (int64_t q = begin; q < end; ++q) {
+    const int64_t channel = q % c.channels;
+    p.fill(c, x + q * c.in_plane(), inside);
+    plane(c, p, inside, w + channel * c.taps(), bias ? bias[channel] : 0.0f, y + q * c.out_plane());
+  }
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenon::cpu {
+
+HWY_EXPORT(depthwise_planes);
+
+bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y) {
+  if (c.groups != c.channels || c.filters != c.channels || c.stride[2] != 1) return false;
+  if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return false;
+  const int64_t each = std::max<int64_t>(1, c.taps() * c.out_plane());
+  sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
+  });
+  return true;
+}
+
+}  // namespace tenon::cpu
+#endif
