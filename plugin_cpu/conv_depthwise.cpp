@@ -19,12 +19,14 @@ namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<float>;
+constexpr int kAbreast = 4;
 
-// A plane inside of its padding; lines are a whole vector longer, so that the last one may be read past its end.
+// A plane inside of its padding; lines are some vectors longer, so that the last one may be read past its end.
 struct Padded {
   int64_t width, height;
   explicit Padded(const Conv& c)
-      : width(c.in[2] + 2 * c.pad[2] + static_cast<int64_t>(hn::Lanes(D()))), height(c.in[1] + 2 * c.pad[1]) {}
+      : width(c.in[2] + 2 * c.pad[2] + kAbreast * static_cast<int64_t>(hn::Lanes(D()))),
+        height(c.in[1] + 2 * c.pad[1]) {}
   void fill(const Conv& c, const float* x, float* to) const {
     float* line = to + c.pad[1] * width + c.pad[2];
     for (int64_t h = 0; h < c.in[1]; ++h, x += c.in[2], line += width) {
@@ -33,28 +35,36 @@ struct Padded {
   }
 };
 
-HWY_INLINE hn::Vec<D> window(const Conv& c, const float* x, int64_t width, const float* w, hn::Vec<D> sum) {
+// Windows of kAbreast vectors next to each other: their sums do not wait for one another.
+void windows(const Conv& c, const float* x, int64_t width, const float* w, float bias, float* y) {
   const D d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto s0 = hn::Set(d, bias), s1 = s0, s2 = s0, s3 = s0;
   for (int64_t kh = 0; kh < c.kernel[1]; ++kh) {
-    const float* line = x + kh * c.dilation[1] * width;
-    for (int64_t kw = 0; kw < c.kernel[2]; ++kw, ++w) {
-      sum = hn::MulAdd(hn::Set(d, *w), hn::LoadU(d, line + kw * c.dilation[2]), sum);
+    const float* p = x + kh * c.dilation[1] * width;
+    for (int64_t kw = 0; kw < c.kernel[2]; ++kw, ++w, p += c.dilation[2]) {
+      const auto tap = hn::Set(d, *w);
+      s0 = hn::MulAdd(tap, hn::LoadU(d, p), s0);
+      s1 = hn::MulAdd(tap, hn::LoadU(d, p + lanes), s1);
+      s2 = hn::MulAdd(tap, hn::LoadU(d, p + 2 * lanes), s2);
+      s3 = hn::MulAdd(tap, hn::LoadU(d, p + 3 * lanes), s3);
     }
   }
-  return sum;
+  hn::StoreU(s0, d, y);
+  hn::StoreU(s1, d, y + lanes);
+  hn::StoreU(s2, d, y + 2 * lanes);
+  hn::StoreU(s3, d, y + 3 * lanes);
 }
 
 void plane(const Conv& c, const Padded& p, const float* x, const float* w, float bias, float* y) {
-  const D d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.out[2];
-  HWY_ALIGN float tail[HWY_MAX_BYTES / sizeof(float)];
-  const auto start = hn::Set(d, bias);
+  const int64_t step = kAbreast * static_cast<int64_t>(hn::Lanes(D())), n = c.out[2];
+  HWY_ALIGN float tail[kAbreast * HWY_MAX_BYTES / sizeof(float)];
   for (int64_t h = 0; h < c.out[1]; ++h, y += n) {
     const float* line = x + h * c.stride[1] * p.width;
     int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) hn::StoreU(window(c, line + i, p.width, w, start), d, y + i);
+    for (; i + step <= n; i += step) windows(c, line + i, p.width, w, bias, y + i);
     if (i == n) continue;
-    hn::Store(window(c, line + i, p.width, w, start), d, tail);
+    windows(c, line + i, p.width, w, bias, tail);
     std::copy(tail, tail + (n - i), y + i);
   }
 }
@@ -62,7 +72,7 @@ void plane(const Conv& c, const Padded& p, const float* x, const float* w, float
 void depthwise_planes(const Conv& c, const float* x, const float* w, const float* bias, float* y, int64_t begin,
                       int64_t end) {
   const Padded p(c);
-  const int64_t room = p.width * p.height + static_cast<int64_t>(hn::Lanes(D()));
+  const int64_t room = p.width * p.height;
   Buffer memory(room * static_cast<int64_t>(sizeof(float)));
   float* inside = memory.as<float>();
   std::fill(inside, inside + room, 0.0f);

@@ -49,16 +49,6 @@ TN_V Vec<float> product_rest(Vec<float> x, Vec<float> y, Vec<float> p) {
 #endif
 }
 
-// c + x y - s: what s = round(c + x y) lost.
-TN_V Vec<float> sum_rest(Vec<float> x, Vec<float> y, Vec<float> c, Vec<float> s) {
-#if HWY_NATIVE_FMA
-  return fma(x, y, c - s);
-#else
-  const Vec<float> p = x * y;
-  return (p + (c - s)) + product_rest(x, y, p);
-#endif
-}
-
 // e^x = (1 + m) 2^n with |m| < 0.42: who adds or multiplies may do it before m is rounded into 1 + m.
 struct Power {
   Vec<float> m, n;
@@ -147,7 +137,7 @@ TN_V Vec<float> gauss_tail(Vec<float> y, Vec<float> a, float half, float k, doub
   const F e = -fma(u, d_low, product_rest(u, d, F(1.0f)));
   const F v = fma(u, e, u - F(0.5f / k)), q = polynomial<float>(v, c...);
   const F first(static_cast<float>(c0)), f = fma(v, q, first);
-  const F f_low = sum_rest(v, q, first, f) + F(c0 - static_cast<double>(static_cast<float>(c0)));
+  const F f_low = fma(v, q, first - f) + F(c0 - static_cast<double>(static_cast<float>(c0)));
   const F w = u * f, w_low = fma(u, f_low, product_rest(u, f, w));
   const F z = y * w, z_low = fma(y, w_low, product_rest(y, w, z));
   const Power p = power(F(-half) * s, fma(F(-half), product_rest(a, a, s), e));

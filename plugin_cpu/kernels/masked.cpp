@@ -107,6 +107,24 @@ int64_t count_set(const T* x, int64_t begin, int64_t end) {
   return n;
 }
 
+// to[0..count) = value(i) for each i below n with x[i] != 0. A store comes before what decides about it, but never past
+// the end, where another thread has its results.
+template <class X, class T, class F>
+void pack(const X* x, int64_t n, T* to, int64_t count, F&& value) {
+  constexpr int64_t kStep = 8;
+  int64_t i = 0, k = 0;
+  for (; i + kStep <= n && k + kStep <= count; i += kStep) {
+    for (int64_t j = i; j < i + kStep; ++j) {
+      to[k] = value(j);
+      k += x[j] != X(0);
+    }
+  }
+  for (; k < count; ++i) {
+    to[k] = value(i);
+    k += x[i] != X(0);
+  }
+}
+
 std::vector<int64_t> joint_shape(const Tensor& a, const Tensor& b) {
   std::vector<int64_t> shape(static_cast<std::size_t>(std::max(a.ndim(), b.ndim())), 1);
   for (const Tensor& t : {a, b}) {
@@ -133,13 +151,9 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
     const T* from = dense_self.tensor().data<T>();
     T* to = out.data<T>();
     parallel_for(n, kBlock, [&](int64_t begin, int64_t end) {
-      int64_t k = starts[static_cast<std::size_t>(begin / kBlock)];
-      // The unconditional store must not reach the first element of the next block, which another thread writes.
+      const int64_t k = starts[static_cast<std::size_t>(begin / kBlock)];
       const int64_t stop = starts[static_cast<std::size_t>((end + kBlock - 1) / kBlock)];
-      for (int64_t i = begin; k < stop; ++i) {
-        to[k] = from[i];
-        k += m[i] != 0;
-      }
+      pack(m + begin, end - begin, to + k, stop - k, [&](int64_t i) { return from[begin + i]; });
     });
   });
   return TN_OK;
@@ -181,10 +195,7 @@ template <class T>
 void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t* out, int64_t limit) {
   const int rank = static_cast<int>(sizes.size());
   if (rank == 1) {
-    for (int64_t i = begin, k = 0; i < end && k < limit; ++i) {
-      out[k] = i;
-      k += x[i] != T(0);
-    }
+    pack(x + begin, end - begin, out, limit, [&](int64_t i) { return begin + i; });
     return;
   }
   int64_t at[kMaxDims];
@@ -205,7 +216,7 @@ void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t
 tn_status nonzero(Call& call, Tensor, Tensor self) {
   const int64_t n = self.numel(), rank = self.ndim();
   dispatch_all(self.dtype(), [&](auto tag) {
-    using T = tn_type(tag);
+    using T = std::conditional_t<std::is_same_v<tn_type(tag), bool>, uint8_t, tn_type(tag)>;
     const T* x = self.data<T>();
     const std::vector<int64_t> starts = block_starts(n, [&](int64_t b, int64_t e) { return count_set(x, b, e); });
     const int64_t sizes[2] = {starts.back(), rank};

@@ -29,32 +29,78 @@ HWY_INLINE bool wins(T v, T best) {
 struct Across {
   std::vector<Taps> reach;
   std::vector<int32_t> start;
+  bool simple;  // at its first tap, each
   explicit Across(const Pool& p) : reach(static_cast<std::size_t>(p.kernel[2])) {
     for (int64_t t = 0; t < p.kernel[2]; ++t) reach[static_cast<std::size_t>(t)] = outputs_inside(p, t);
-    for (int64_t o = 0; o < p.out[2]; ++o) {
+    simple = reach[0].first == 0 && reach[0].last == p.out[2];
+    for (int64_t o = 0; !simple && o < p.out[2]; ++o) {
       const int64_t w = o * p.stride[2] - p.pad[2] + taps_inside(p, 2, o).first * p.dilation[2];
       start.push_back(static_cast<int32_t>(std::min(w, p.in[2] - 1)));
     }
   }
 };
 
-// One tap of all windows of a line; kStep: the distance of windows, 0 where it is `step`.
-template <int kStep, class T, class C>
-HWY_INLINE void take(const T* HWY_RESTRICT x, int64_t from, int64_t step, Taps o, C* HWY_RESTRICT best,
-                     int32_t* HWY_RESTRICT where) {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One tap of windows that are kStep apart, as far as whole vectors go; elements from `end` on may not be read. The
+// first tap of all is the best one yet.
+template <int kStep, bool kFirst, class D>
+HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t from, int64_t i, int64_t last,
+                                float* best, int32_t* where) {
+  const hn::RebindToSigned<D> di;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto steps = hn::Mul(hn::Iota(di, 0), hn::Set(di, kStep));
+  for (; i + lanes <= last && x + from + (i + lanes) * kStep <= end; i += lanes) {
+    auto v = hn::Zero(d), skipped = v;
+    if constexpr (kStep == 2)
+      hn::LoadInterleaved2(d, x + from + i * kStep, v, skipped);
+    else
+      v = hn::LoadU(d, x + from + i);
+    auto at = hn::Add(hn::Set(di, static_cast<int32_t>(from + i * kStep)), steps);
+    if constexpr (!kFirst) {
+      const auto b = hn::LoadU(d, best + i);
+      const auto better = hn::AndNot(hn::IsNaN(b), hn::Not(hn::Le(v, b)));
+      v = hn::IfThenElse(better, v, b);
+      at = hn::IfThenElse(hn::RebindMask(di, better), at, hn::LoadU(di, where + i));
+    }
+    hn::StoreU(v, d, best + i);
+    hn::StoreU(at, di, where + i);
+  }
+  return i;
+}
+
+// One tap of all windows of a line that it reaches.
+template <int kStep, bool kFirst, class T, class C>
+HWY_INLINE void take(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best, int32_t* where) {
+  int64_t i = o.first;
+  if constexpr (std::is_same_v<T, float> && kStep != 0) {
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 16>(), x, end, from, i, o.last, best, where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 8>(), x, end, from, i, o.last, best, where);
+    i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 4>(), x, end, from, i, o.last, best, where);
+  }
   const int64_t s = kStep ? kStep : step;
-  const T* HWY_RESTRICT q = x + from;
-  for (int64_t i = o.first; i < o.last; ++i) {
-    const C v = static_cast<C>(q[i * s]);
-    const bool better = wins(v, best[i]);
+  for (; i < o.last; ++i) {
+    const C v = static_cast<C>(x[from + i * s]);
+    const bool better = kFirst || wins(v, best[i]);
     best[i] = better ? v : best[i];
     where[i] = better ? static_cast<int32_t>(from + i * s) : where[i];
   }
 }
 
+template <bool kFirst, class T, class C>
+HWY_INLINE void take_any(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best, int32_t* where) {
+  if (step == 1)
+    take<1, kFirst>(x, end, from, step, o, best, where);
+  else if (step == 2)
+    take<2, kFirst>(x, end, from, step, o, best, where);
+  else
+    take<0, kFirst>(x, end, from, step, o, best, where);
+}
+
 // One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
 template <class T, class C>
-void max_line(const Pool& p, const Across& across, const T* x, int64_t od, int64_t oh, C* best, int32_t* where) {
+void max_line(const Pool& p, const Across& across, const T* x, const T* end, int64_t od, int64_t oh, C* best,
+              int32_t* where) {
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   const int64_t n = p.out[2], s = p.stride[2];
   if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
@@ -67,20 +113,18 @@ void max_line(const Pool& p, const Across& across, const T* x, int64_t od, int64
     for (int64_t b = th.first; b < th.last; ++b) {
       const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1], line = (d * p.in[1] + h) * p.in[2];
       if (a == td.first && b == th.first) {
-        for (int64_t o = 0; o < n; ++o) {
-          where[o] = static_cast<int32_t>(line) + across.start[static_cast<std::size_t>(o)];
-          best[o] = static_cast<C>(x[where[o]]);
+        if (across.simple) {
+          take_any<true>(x, end, line, s, {0, n}, best, where);
+        } else {
+          for (int64_t o = 0; o < n; ++o) {
+            where[o] = static_cast<int32_t>(line) + across.start[static_cast<std::size_t>(o)];
+            best[o] = static_cast<C>(x[where[o]]);
+          }
         }
       }
-      for (int64_t t = 0; t < p.kernel[2]; ++t) {
-        const Taps o = across.reach[static_cast<std::size_t>(t)];
+      for (int64_t t = a == td.first && b == th.first && across.simple ? 1 : 0; t < p.kernel[2]; ++t) {
         const int64_t from = line + t * p.dilation[2] - p.pad[2];
-        if (s == 1)
-          take<1>(x, from, s, o, best, where);
-        else if (s == 2)
-          take<2>(x, from, s, o, best, where);
-        else
-          take<0>(x, from, s, o, best, where);
+        take_any<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best, where);
       }
     }
   }
@@ -99,7 +143,7 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
     int64_t at = q * p.out_plane();
     for (int64_t d = 0; d < p.out[0]; ++d) {
       for (int64_t h = 0; h < p.out[1]; ++h, at += n) {
-        max_line<T, C>(p, across, plane, d, h, best, where);
+        max_line<T, C>(p, across, plane, x + p.planes * p.in_plane(), d, h, best, where);
         for (int64_t i = 0; i < n; ++i) y[at + i] = T(best[i]);
         for (int64_t i = 0; i < n; ++i) indices[at + i] = where[i];
       }

@@ -26,11 +26,11 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-constexpr int kLanes = 32;         // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
-constexpr int64_t kBlock = 1024;   // elements of a run
-constexpr int64_t kChunk = 32768;  // elements of a task
+constexpr int kLanes = 32;          // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
+constexpr int64_t kBlock = 1024;    // elements of a run
+constexpr int64_t kChunk = 32768;   // elements of a task
 constexpr int64_t kColumns = 1024;  // results side by side: a run of memory long enough to be fetched ahead
-constexpr int64_t kRows = 128;     // rows accumulated before they are added to the rest
+constexpr int64_t kRows = 128;      // rows accumulated before they are added to the rest
 
 // Partial results combined as the leaves of a balanced binary tree.
 template <class Op>
@@ -135,6 +135,8 @@ template <class Op>
 void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end, int64_t output, int64_t columns,
              typename Op::Acc* total) {
   using In = typename Op::In;
+  // The next row lies on another page, which the processor does not foresee.
+  constexpr int64_t kLine = 64 / sizeof(In), kAhead = 256;
   typename Op::Acc acc[kColumns];
   for (int64_t j = 0; j < columns; ++j) total[j] = op.identity();
   for (int64_t i = begin; i < end;) {
@@ -143,7 +145,13 @@ void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_
       int64_t in = 0, none = 0;
       red.locate(i, &in, &none);
       const In* q = reinterpret_cast<const In*>(p + in);
-      for (int64_t j = 0; j < columns; ++j) acc[j] = Op::combine(acc[j], op.load(q[j], output + j));
+      red.locate(i + 1 < end ? i + 1 : i, &in, &none);
+      const In* next = reinterpret_cast<const In*>(p + in);
+      for (int64_t j = 0; j < columns; j += kAhead) {
+        const int64_t last = columns - j < kAhead ? columns : j + kAhead;
+        for (int64_t k = j; k < last; k += kLine) __builtin_prefetch(next + k, 0, 2);
+        for (int64_t k = j; k < last; ++k) acc[k] = Op::combine(acc[k], op.load(q[k], output + k));
+      }
     }
     for (int64_t j = 0; j < columns; ++j) total[j] = Op::combine(total[j], acc[j]);
   }
