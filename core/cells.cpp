@@ -22,17 +22,9 @@ void first_use(int slot) {
   g_used[slot].store(true, std::memory_order_release);
 }
 
-KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType dtype) {
-  Cell& c = cell(op, slot, layout);
-  KernelEntry* e = c.load(std::memory_order_acquire);
-  if (TENON_UNLIKELY(!e)) {
-    first_use(slot);
-    e = c.load(std::memory_order_acquire);
-  }
-  for (; e; e = e->next.load(std::memory_order_acquire)) {
-    if (TENON_LIKELY(e->dtypes.has(dtype))) return e;
-  }
-  return nullptr;
+KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype) {
+  first_use(slot);
+  return cell(op, slot, layout).load(std::memory_order_acquire) ? find_kernel(op, slot, layout, dtype) : nullptr;
 }
 
 void publish(Cell& c, KernelEntry* e) {

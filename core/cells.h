@@ -29,8 +29,18 @@ extern Cell g_cells[kMaxDevices][kMaxLayouts][kMaxOps];
 
 inline Cell& cell(const Op& op, int slot, int layout) { return g_cells[slot][layout][op.index]; }
 
-// The kernel for a dtype, after opening the plugins of the device on first use; null if there is none.
-KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType dtype);
+// Opens the plugins of the device on first use, then looks again.
+KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype);
+// The kernel for a dtype; null if there is none.
+inline KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType dtype) {
+  KernelEntry* e = cell(op, slot, layout).load(std::memory_order_acquire);
+  if (TENON_UNLIKELY(e == nullptr)) return find_kernel_late(op, slot, layout, dtype);
+  do {
+    if (TENON_LIKELY(e->dtypes.has(dtype))) return e;
+    e = e->next.load(std::memory_order_acquire);
+  } while (e != nullptr);
+  return nullptr;
+}
 // Inserts by priority; the later one wins a tie, so that a program may override a kernel.
 void publish(Cell& c, KernelEntry* e);
 void withdraw(const tn_plugin* plugin);

@@ -137,6 +137,22 @@ void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   outs[0] = new_view(c.tensor(o.alias_of), o.dtype, o.byte_offset, o.ndim, o.sizes, o.strides).leak();
 }
 
+// Allocation is all there is. The device is the one asked for, else that of the first tensor.
+void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
+  Infer c(op, in, Form::Functional);
+  op.infer(c);
+  int slot = c.slot, index = c.index;
+  for (int i = 0; slot < 0 && i < op.n_args; ++i) {
+    if (in[i].tag != TN_TAG_TENSOR) continue;
+    slot = c.tensor(i).slot;
+    index = c.tensor(i).index;
+  }
+  const OutMeta& o = c.out[0];
+  outs[0] = new_tensor(op.name, o.dtype, slot < 0 ? 0 : slot, slot < 0 ? 0 : index, o.ndim, o.sizes,
+                       o.has_strides ? o.strides : nullptr)
+                .leak();
+}
+
 }  // namespace
 
 void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
@@ -145,6 +161,7 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
     return;
   TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
   if (op.kind == OpKind::View) return call_view(op, in, outs, form);
+  if ((op.flags & kOpNoKernel) && form == Form::Functional) return call_new(op, in, outs);
   CallFrame f(op, in, outs, form);
   op.infer(f.c);
   find_device(f);

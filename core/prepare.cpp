@@ -45,14 +45,18 @@ void find_device(CallFrame& f) {
   ScalarType first = ScalarType::Undefined;
   bool mixed = false;
   int seen = -1, seen_index = 0;
+  const TensorImpl* model = nullptr;
   each_tensor(f, [&](int, const TensorImpl& t) {
-    if (first == ScalarType::Undefined) first = t.dtype;
-    if (seen < 0) {
-      seen = t.slot;
-      seen_index = t.index;
-    } else if (t.slot != seen || t.index != seen_index)
-      mixed = true;
+    if (model == nullptr)
+      model = &t;
+    else
+      mixed |= t.slot != model->slot || t.index != model->index;
   });
+  if (model != nullptr) {
+    first = model->dtype;
+    seen = model->slot;
+    seen_index = model->index;
+  }
   if (slot < 0) {
     slot = seen < 0 ? 0 : seen;
     index = seen < 0 ? 0 : seen_index;

@@ -289,8 +289,21 @@ uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64
 
 namespace {
 
+// checked_numel of ordinary sizes; false leaves the verdict to it.
+inline bool plain_numel(int ndim, const int64_t* sizes, int64_t* numel) {
+  int64_t n = 1;
+  bool odd = ndim > kInlineDims;
+  for (int i = 0; i < ndim; ++i) {
+    odd |= sizes[i] < 0;
+    odd |= __builtin_mul_overflow(n, sizes[i], &n);
+  }
+  *numel = n;
+  return !odd && n <= kMaxNumel;
+}
+
 // A tensor over the whole of a new storage, but for its sizes and strides.
-inline TensorImpl* make_whole(ScalarType dtype, Ref<Storage>&& storage, const tn_device& device) {
+__attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype, Ref<Storage>&& storage,
+                                                             const tn_device& device) {
   const Storage& s = *storage;
   TensorImpl* t = TensorImplAccess::make();
   t->slot = s.slot;
@@ -311,7 +324,8 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
                 const int64_t* strides) {
   uint32_t item = item_size(dtype);
   TENON_CHECK(item != 0, TypeError, op, ": dtype ", toString(dtype), " has no memory format in this build");
-  int64_t numel = checked_numel(op, ndim, sizes);
+  int64_t numel;
+  if (TENON_UNLIKELY(!plain_numel(ndim, sizes, &numel))) numel = checked_numel(op, ndim, sizes);
   uint64_t bytes = static_cast<uint64_t>(numel) * item;
   if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
   Ref<Storage> storage = Storage::make(slot, index, bytes);
