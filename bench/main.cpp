@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <regex>
 
 #include "bench/measure.h"
 
@@ -81,14 +80,14 @@ int measure(const Options& o) {
   if (!s.ours) return 1;
   if (!o.count.empty()) return count(s.ours, o);
   auto rows = bench::rows(s, o.rows);
-  const bool startup = !o.startup_ours.empty() && !o.busy && std::regex_match("startup", std::regex(o.rows));
-  if (rows.empty() && !startup) {
+  const auto processes = bench::process_rows(o);
+  if (rows.empty() && processes.empty()) {
     std::fprintf(stderr, "bench: no row matches '%s'\n", o.rows.c_str());
     return 2;
   }
   if (o.list) {
     for (auto* row : rows) std::printf("%s %s\n", row->group.c_str(), row->name.c_str());
-    if (startup) std::printf("process startup\n");
+    for (auto& name : processes) std::printf("process %s\n", name.c_str());
     return 0;
   }
   for (Side* side : {s.ours, s.peer, s.floors}) {
@@ -112,7 +111,7 @@ int measure(const Options& o) {
   for (const bench::Row* row : rows) {
     report(o.busy ? measure_busy(s, *row, o, neighbours) : measure(s, *row, o));
   }
-  if (startup) report(bench::measure_startup(o));
+  for (auto& name : processes) report(bench::measure_process(name, o));
   return 0;
 }
 
@@ -131,8 +130,8 @@ int main(int argc, char** argv) {
   app.add_option("--ours", o.ours);
   app.add_option("--peer", o.peer);
   app.add_option("--floors", o.floors);
-  app.add_option("--startup-ours", o.startup_ours, "program of the row startup");
-  app.add_option("--startup-peer", o.startup_peer);
+  app.add_option("--process-ours", o.process_ours, "NAME=PROGRAM, a row of a whole process")->expected(1);
+  app.add_option("--process-peer", o.process_peer)->expected(1);
   app.add_option("--commit", o.commit, "what is measured, for --json");
   app.add_option("--counts", o.counts, "file of counts to merge into the objects of --json");
   app.add_option("--count", o.count, "run one row of --ours untimed, for callgrind or the malloc counter");

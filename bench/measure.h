@@ -16,8 +16,8 @@ namespace bench {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string rows = ".*", json, counts, count, ours, peer, floors, commit, startup_ours, startup_peer;
-  std::vector<std::string> markdown;
+  std::string rows = ".*", json, counts, count, ours, peer, floors, commit;
+  std::vector<std::string> markdown, process_ours, process_peer;  // NAME=PROGRAM
   int threads = 1, pairs = 9, busy = 0;
   long calls = 200;
   bool list = false;
@@ -40,8 +40,10 @@ Json best_of_three(const std::function<Json()>& once);
 // Pairs of A B.
 Json measure(const Sides& s, const Row& row, const Options& o);
 
-// One add in a fresh process: its time, and in ours_bytes and peer_bytes what was resident.
-Json measure_startup(const Options& o);
+// The names of the wanted rows of whole processes, and one of them: its time, and in ours_bytes and peer_bytes what was
+// resident: after the add of startup, at the peak of compile_all.
+std::vector<std::string> process_rows(const Options& o);
+Json measure_process(const std::string& name, const Options& o);
 
 // Processes that spin while they are let: neighbours that want a core. Started before any thread is.
 class Neighbours {

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The row of whole processes: what having the library costs a program that adds once and exits (startup.cpp).
+// Rows of whole processes: what having the library costs a program that adds once and exits (startup.cpp), and what it
+// costs to compile a file that includes all of it (compile_all.cpp).
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <regex>
 #include <stdexcept>
 
 #include "bench/measure.h"
@@ -15,16 +19,23 @@ extern char** environ;
 namespace bench {
 namespace {
 
-double wall_ns(const std::string& program) {
+struct Ran {
+  double ns;
+  long peak;  // resident bytes, of the largest process where there are several
+};
+
+Ran run(const std::string& program) {
   char* argv[] = {const_cast<char*>(program.c_str()), nullptr};
   auto begin = std::chrono::steady_clock::now();
   pid_t pid = 0;
   int status = 0;
-  if (posix_spawn(&pid, program.c_str(), nullptr, nullptr, argv, environ) != 0 || waitpid(pid, &status, 0) != pid ||
-      status != 0) {
+  rusage used{};
+  if (posix_spawn(&pid, program.c_str(), nullptr, nullptr, argv, environ) != 0 ||
+      wait4(pid, &status, 0, &used) != pid || status != 0) {
     throw std::runtime_error(program + " failed");
   }
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  return {std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count(),
+          used.ru_maxrss * 1024};
 }
 
 Json resident(const std::string& program) {
@@ -37,16 +48,31 @@ Json resident(const std::string& program) {
   return j.is_object() ? j.value("bytes", Json()) : Json();
 }
 
-Json once(const Options& o) {
-  Json j = {{"row", "startup"}, {"group", "process"}, {"threads", o.threads}};
+std::string with_name(const std::vector<std::string>& given, const std::string& name) {
+  for (const std::string& g : given) {
+    if (g.rfind(name + "=", 0) == 0) return g.substr(name.size() + 1);
+  }
+  return "";
+}
+
+Json once(const std::string& name, const Options& o) {
+  const std::string ours_program = with_name(o.process_ours, name), peer_program = with_name(o.process_peer, name);
+  const bool compiles = name == "compile_all";
+  Json j = {{"row", name}, {"group", "process"}, {"threads", o.threads}};
   std::vector<double> ours, peer, ratios;
+  Json ours_bytes, peer_bytes;
   try {
-    for (int i = -1; i < o.pairs; ++i) {  // the first of each reads its files from disk
-      double a = wall_ns(o.startup_ours), b = o.startup_peer.empty() ? 0 : wall_ns(o.startup_peer);
+    // The first of each reads its files from disk. A compiler works for many seconds.
+    for (int i = -1; i < (compiles ? std::min(o.pairs, 3) : o.pairs); ++i) {
+      const Ran a = run(ours_program), b = peer_program.empty() ? Ran{} : run(peer_program);
+      if (compiles) ours_bytes = a.peak;
+      if (compiles && b.ns > 0) peer_bytes = b.peak;
       if (i < 0) continue;
-      ours.push_back(a);
-      if (b > 0) peer.push_back(b), ratios.push_back(a / b);
+      ours.push_back(a.ns);
+      if (b.ns > 0) peer.push_back(b.ns), ratios.push_back(a.ns / b.ns);
     }
+    if (!compiles) ours_bytes = resident(ours_program);
+    if (!compiles && !peer_program.empty()) peer_bytes = resident(peer_program);
   } catch (const std::exception& e) {
     j["failed"] = e.what();
   }
@@ -55,15 +81,25 @@ Json once(const Options& o) {
   j["floor_ns"] = nullptr;
   j["ratio"] = median(ratios);
   j["spread"] = spread(ratios.empty() ? ours : ratios);
-  j["ours_bytes"] = resident(o.startup_ours);
-  j["peer_bytes"] = o.startup_peer.empty() ? Json() : resident(o.startup_peer);
+  j["ours_bytes"] = ours_bytes;
+  j["peer_bytes"] = peer_bytes;
   return j;
 }
 
 }  // namespace
 
-Json measure_startup(const Options& o) {
-  return best_of_three([&] { return once(o); });
+std::vector<std::string> process_rows(const Options& o) {
+  std::vector<std::string> names;
+  const std::regex wanted(o.rows);
+  for (const std::string& given : o.process_ours) {
+    std::string name = given.substr(0, given.find('='));
+    if (!o.busy && std::regex_match(name, wanted)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Json measure_process(const std::string& name, const Options& o) {
+  return best_of_three([&] { return once(name, o); });
 }
 
 }  // namespace bench

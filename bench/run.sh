@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 usage() {
   cat <<'EOT'
 ./dev bench [--rows REGEX] [--threads N] [--pairs N] [--json FILE] [--counts] [--ours]
-    times our rows, libtorch's where it is installed (./dev peers, or TENON_TORCH=DIR for the first configuration) and
-    their floors in turn, in one process. --json writes one object a row. --counts adds instructions (callgrind), heap
+    times our rows, libtorch's where it is found (TENON_TORCH=DIR, ./dev peers, or Debian's libtorch-dev) and their
+    floors in turn, in one process. --json writes one object a row. --counts adds instructions (callgrind), heap
     blocks and heap bytes of the rows of small calls; minutes. --ours leaves libtorch out.
 ./dev bench --busy N [--threads N] [--rows REGEX] [--json FILE]
     times rows alone and beside N processes that want a core; without --rows: a digits epoch and a matrix product,
@@ -48,8 +48,10 @@ ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" 
 sides=(--ours "$ours" --commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
 [ ! -e "$floors" ] || sides+=(--floors "$floors")
 [ "$whose" = ours ] || [ ! -e "$peer" ] || sides+=(--peer "$peer")
-[ ! -e "$build/bin/bench_startup" ] || sides+=(--startup-ours "$build/bin/bench_startup")
-[ "$whose" = ours ] || [ ! -e "$build/bin/bench_startup_peer" ] || sides+=(--startup-peer "$build/bin/bench_startup_peer")
+for p in startup compile_all; do
+  [ ! -e "$build/bin/bench_$p" ] || sides+=(--process-ours "$p=$build/bin/bench_$p")
+  [ "$whose" = ours ] || [ ! -e "$build/bin/bench_${p}_peer" ] || sides+=(--process-peer "$p=$build/bin/bench_${p}_peer")
+done
 
 # count ROW ...: one object a row and library. valgrind has no AVX-512: both libraries are held to AVX2. The overhead of
 # a call does not depend on it.

@@ -29,3 +29,5 @@ void train_rows(Suite& s);
 void memory_rows(Suite& s);
 void pointwise_rows(Suite& s);
 void compute_rows(Suite& s);
+void nets_rows(Suite& s);
+void files_rows(Suite& s);

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# libtorch, to be compared with. The first of these that is there: TENON_TORCH (environment or cache), the folder "torch"
+# of a wheel or of the libtorch archive; .peers/torch, which ./dev peers fetches; Debian's libtorch-dev.
+# Then there are the target tenon_torch and TENON_TORCH_MAJOR, which is 0 otherwise.
+set(TENON_TORCH "" CACHE PATH "The torch folder of a wheel, to be compared with")
+if(DEFINED ENV{TENON_TORCH})
+  set(TENON_TORCH "$ENV{TENON_TORCH}" CACHE PATH "The torch folder of a wheel, to be compared with" FORCE)
+endif()
+
+set(headers) # of the C++ core
+foreach(root IN ITEMS "${TENON_TORCH}" "${CMAKE_SOURCE_DIR}/.peers/torch")
+  if(NOT headers AND EXISTS "${root}/lib/libtorch_cpu.so")
+    set(headers "${root}/include")
+    set(libraries "${root}/lib/libtorch_cpu.so" "${root}/lib/libc10.so")
+  endif()
+endforeach()
+if(NOT headers)
+  find_path(TENON_TORCH_DEBIAN NAMES torch/csrc/api/include/torch/torch.h)
+  find_library(TENON_TORCH_CPU torch_cpu)
+  find_library(TENON_TORCH_C10 c10)
+  mark_as_advanced(TENON_TORCH_DEBIAN TENON_TORCH_CPU TENON_TORCH_C10)
+  if(TENON_TORCH_DEBIAN AND TENON_TORCH_CPU AND TENON_TORCH_C10)
+    set(headers "${TENON_TORCH_DEBIAN}")
+    set(libraries "${TENON_TORCH_CPU}" "${TENON_TORCH_C10}")
+  endif()
+endif()
+
+set(TENON_TORCH_MAJOR 0)
+if(headers)
+  foreach(file torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
+    if(TENON_TORCH_MAJOR EQUAL 0 AND EXISTS "${headers}/${file}")
+      file(STRINGS "${headers}/${file}" line REGEX "^#define TORCH_VERSION_MAJOR [0-9]+")
+      string(REGEX MATCH "[0-9]+" TENON_TORCH_MAJOR "${line} 0")
+    endif()
+  endforeach()
+  if(NOT TARGET tenon_torch)
+    add_library(tenon_torch INTERFACE)
+    target_include_directories(tenon_torch SYSTEM INTERFACE "${headers}" "${headers}/torch/csrc/api/include")
+    target_link_libraries(tenon_torch INTERFACE ${libraries})
+    target_link_options(tenon_torch INTERFACE -Wl,--allow-shlib-undefined)
+    message(STATUS "libtorch ${TENON_TORCH_MAJOR}: ${headers}")
+  endif()
+endif()
+unset(headers)
+unset(libraries)
