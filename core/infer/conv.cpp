@@ -1,37 +1,27 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of convolutions and their gradients.
-#include "tenon/core/error.h"
-#include "tenon/core/infer.h"
+#include "core/infer/window.h"
 
 namespace tenon::core {
 namespace {
 
 enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
 
-// One entry a spatial dimension, or one for all.
-int64_t item(Infer& c, int arg, int d, int nd) {
-  const IntArrayRef v = c.ints(arg);
-  if (v.size() != 1 && v.size() != static_cast<std::size_t>(nd)) {
-    fail<ValueError>(c, c.arg(arg), " needs ", nd, " entries, got ", text(v));
-  }
-  return v[v.size() == 1 ? 0 : static_cast<std::size_t>(d)];
-}
-
 void check_parameters(Infer& c, int nd) {
   for (int d = 0; d < nd; ++d) {
-    if (item(c, kStride, d, nd) <= 0) {
+    if (window_entry(c, kStride, d, nd) <= 0) {
       fail<ValueError>(c, c.arg(kStride), " must be positive, got ", text(c.ints(kStride)));
     }
-    if (item(c, kPadding, d, nd) < 0) {
+    if (window_entry(c, kPadding, d, nd) < 0) {
       fail<ValueError>(c, "negative padding is not supported here, got ", text(c.ints(kPadding)));
     }
-    if (item(c, kDilation, d, nd) <= 0) {
+    if (window_entry(c, kDilation, d, nd) <= 0) {
       fail<ValueError>(c, c.arg(kDilation), " must be positive, got ", text(c.ints(kDilation)));
     }
     if (c.flag(kTransposed)) {
-      const int64_t extra = item(c, kOutputPadding, d, nd);
-      if (extra < 0 || (extra >= item(c, kStride, d, nd) && extra >= item(c, kDilation, d, nd))) {
+      const int64_t extra = window_entry(c, kOutputPadding, d, nd);
+      if (extra < 0 || (extra >= window_entry(c, kStride, d, nd) && extra >= window_entry(c, kDilation, d, nd))) {
         fail<ValueError>(c, c.arg(kOutputPadding), " must be smaller than stride or dilation, got ",
                          text(c.ints(kOutputPadding)));
       }
@@ -71,8 +61,8 @@ void check_tensors(Infer& c) {
 
 // Positions of a window along dimension d of the image; arguments from `at` on are kernel, dilation, padding, stride.
 int64_t positions(Infer& c, int at, int d, int64_t size) {
-  const auto item = [&](int arg) { return c.ints(arg)[c.ints(arg).size() == 1 ? 0 : static_cast<std::size_t>(d)]; };
-  const int64_t k = item(at), dilation = item(at + 1), pad = item(at + 2), stride = item(at + 3);
+  const int64_t k = window_entry(c, at, d, 2), dilation = window_entry(c, at + 1, d, 2),
+                pad = window_entry(c, at + 2, d, 2), stride = window_entry(c, at + 3, d, 2);
   if (k <= 0 || dilation <= 0 || stride <= 0) {
     fail<ValueError>(c, "kernel_size, dilation and stride must be positive, got ", k, ", ", dilation, ", ", stride);
   }
@@ -85,6 +75,12 @@ int64_t positions(Infer& c, int at, int d, int64_t size) {
   return room / stride + 1;
 }
 
+int64_t product(Infer& c, int64_t a, int64_t b) {
+  int64_t out;
+  if (__builtin_mul_overflow(a, b, &out)) fail<ValueError>(c, "the result is too large: ", a, " times ", b);
+  return out;
+}
+
 }  // namespace
 
 TENON_INFER(im2col) {
@@ -93,9 +89,8 @@ TENON_INFER(im2col) {
   bool fits = n == 3 || n == 4;
   for (int d = n - 3; fits && d < n; ++d) fits = self.size(d) > 0;
   if (!fits) fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ", text(self.sizes()));
-  const IntArrayRef kernel = c.ints(1);
-  const int64_t count = positions(c, 1, 0, self.size(n - 2)) * positions(c, 1, 1, self.size(n - 1));
-  const int64_t rows = self.size(n - 3) * kernel[0] * kernel[kernel.size() == 1 ? 0 : 1];
+  const int64_t count = product(c, positions(c, 1, 0, self.size(n - 2)), positions(c, 1, 1, self.size(n - 1)));
+  const int64_t taps = window_entry(c, 1, 0, 2) * window_entry(c, 1, 1, 2), rows = product(c, self.size(n - 3), taps);
   const int64_t sizes[] = {self.size(0), rows, count};
   c.set(0, n == 4 ? IntArrayRef(sizes) : IntArrayRef(sizes + 1, 2), self.dtype);
 }
@@ -104,10 +99,10 @@ TENON_INFER(col2im) {
   const TensorImpl& self = c.tensor(0);
   const int n = self.ndim();
   if (n != 2 && n != 3) fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", text(self.sizes()));
-  const IntArrayRef size = c.ints(1), kernel = c.ints(2);
-  const int64_t taps = kernel[0] * kernel[kernel.size() == 1 ? 0 : 1];
-  if (size.size() != 2) fail<ValueError>(c, "output_size needs 2 entries, got ", text(size));
-  const int64_t count = positions(c, 2, 0, size[0]) * positions(c, 2, 1, size[1]);
+  if (c.ints(1).size() != 2) fail<ValueError>(c, "output_size needs 2 entries, got ", text(c.ints(1)));
+  const int64_t size[] = {window_entry(c, 1, 0, 2), window_entry(c, 1, 1, 2)};
+  const int64_t taps = window_entry(c, 2, 0, 2) * window_entry(c, 2, 1, 2);
+  const int64_t count = product(c, positions(c, 2, 0, size[0]), positions(c, 2, 1, size[1]));
   if (self.size(n - 2) % taps != 0 || self.size(n - 1) != count) {
     fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ", text(self.sizes()));
   }
@@ -124,10 +119,11 @@ TENON_INFER(convolution) {
   const bool transposed = c.flag(kTransposed);
   int64_t sizes[5] = {input.size(0), transposed ? weight.size(1) * c.integer(kGroups) : weight.size(0)};
   for (int d = 0; d < nd; ++d) {
-    const int64_t n = input.size(2 + d), stride = item(c, kStride, d, nd), pad = item(c, kPadding, d, nd);
-    const int64_t reach = (weight.size(2 + d) - 1) * item(c, kDilation, d, nd) + 1;
+    const int64_t n = input.size(2 + d), stride = window_entry(c, kStride, d, nd),
+                  pad = window_entry(c, kPadding, d, nd);
+    const int64_t reach = product(c, weight.size(2 + d) - 1, window_entry(c, kDilation, d, nd)) + 1;
     if (transposed) {
-      sizes[2 + d] = (n - 1) * stride - 2 * pad + reach + item(c, kOutputPadding, d, nd);
+      sizes[2 + d] = product(c, n - 1, stride) - 2 * pad + reach + window_entry(c, kOutputPadding, d, nd);
     } else {
       if (weight.size(2 + d) <= 0 || n + 2 * pad < reach) {
         fail<ValueError>(c, "the kernel of size ", reach, " (with dilation) is larger than the padded input of size ",

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of pooling.
-#include "tenon/core/error.h"
-#include "tenon/core/infer.h"
+#include "core/infer/window.h"
 
 namespace tenon::core {
 namespace {
@@ -24,12 +23,11 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) 
 void window_sizes(Infer& c, int nd, int dilation_arg, bool ceil_mode, int64_t* sizes) {
   const TensorImpl& self = c.tensor(0);
   const IntArrayRef kernel = c.ints(1), stride = c.ints(2), pad = c.ints(3);
-  const auto item = [&](IntArrayRef v, int d) { return v[v.size() == 1 ? 0 : static_cast<std::size_t>(d)]; };
   for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
   for (int d = 0; d < nd; ++d) {
     const int at = self.ndim() - nd + d;
-    const int64_t k = item(kernel, d), s = stride.empty() ? k : item(stride, d), p = item(pad, d);
-    const int64_t spread = dilation_arg >= 0 ? item(c.ints(dilation_arg), d) : 1;
+    const int64_t k = window_entry(c, 1, d, nd), s = stride.empty() ? k : window_entry(c, 2, d, nd);
+    const int64_t p = window_entry(c, 3, d, nd), spread = dilation_arg >= 0 ? window_entry(c, dilation_arg, d, nd) : 1;
     if (k <= 0) fail<ValueError>(c, "kernel_size must be positive, got ", text(kernel));
     if (s <= 0) fail<ValueError>(c, "stride must be positive, got ", text(stride));
     if (spread <= 0) fail<ValueError>(c, "dilation must be positive, got ", spread);

@@ -66,6 +66,20 @@ TEST(Pooling, Gradients) {
   EXPECT_TEXT(max_pool2d(ones({1, 1, 4, 4}), {2}, {2}, {-1}), "negative padding");
 }
 
+TEST(Windows, ListsAndSizesThatDoNotFit) {
+  const Tensor x = ones({1, 1, 4, 4});
+  const int64_t huge = int64_t{1} << 62;
+  EXPECT_TEXT(max_pool2d(x, {}), "'kernel_size' needs 2 entries, got []");
+  EXPECT_TEXT(max_pool2d(x, {2, 2, 2}), "'kernel_size' needs 2 entries");
+  EXPECT_TEXT(avg_pool2d(x, {2}, {1, 1, 1}), "'stride' needs 2 entries");
+  EXPECT_TEXT(im2col(x, {}, {1}, {0}, {1}), "'kernel_size' needs 2 entries");
+  EXPECT_TEXT(col2im(ones({1, 4, 9}), {4, 4}, {2}, {}, {0}, {1}), "'dilation' needs 2 entries");
+  EXPECT_TEXT(im2col(x, {3, 6148914691236517206}, {1}, {0, 3074457345618258600}, {1}), "too large");
+  EXPECT_TEXT(max_pool2d(x, {2}, {huge}), "'stride' is too large");
+  EXPECT_TEXT(conv2d(x, ones({1, 1, 2, 2}), std::nullopt, {1}, IntArrayRef(int64_t{0}), {huge}),
+              "'dilation' is too large");
+}
+
 TEST(Norm, BatchNormGradients) {
   const auto train = [](const Inputs& v) {
     return Inputs{batch_norm(v[0], v[1], v[2], std::nullopt, std::nullopt, true, 0.1, 1e-3, false)};
