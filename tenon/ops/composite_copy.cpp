@@ -7,17 +7,12 @@
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 namespace {
 
 using core::text;
-
-int64_t wrap(const char* op, int64_t d, int64_t rank) {
-  int64_t n = rank == 0 ? 1 : rank;
-  TENON_CHECK(d >= -n && d < n, IndexError, op, ": dimension out of range: allowed [", -n, ", ", n - 1, "], got ", d);
-  return d < 0 ? d + n : d;
-}
 
 // An open index means the current device, or that of self if the type is the same.
 bool same_device(const Tensor& self, const std::optional<Device>& d) {

@@ -6,6 +6,7 @@
 
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 
@@ -14,11 +15,7 @@ using core::text;
 Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int64_t rank = self.dim() + 1;
   TENON_CHECK(self.dim() > 0, ValueError, "diag_embed: expected at least 1 dimension");
-  for (int64_t d : {dim1, dim2}) {
-    TENON_CHECK(d >= -rank && d < rank, IndexError, "diag_embed: dimension out of range: allowed [", -rank, ", ",
-                rank - 1, "], got ", d);
-  }
-  int64_t a = dim1 < 0 ? dim1 + rank : dim1, b = dim2 < 0 ? dim2 + rank : dim2;
+  int64_t a = wrap("diag_embed", dim1, rank), b = wrap("diag_embed", dim2, rank);
   TENON_CHECK(a != b, ValueError, "diag_embed: dim1 and dim2 are both dimension ", a);
   std::vector<int64_t> sizes = self.sizes().vec();
   int64_t side = sizes.back() + std::abs(offset);

@@ -6,6 +6,7 @@
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 namespace {
@@ -25,11 +26,7 @@ std::pair<int64_t, int64_t> matrix_dims(const char* name, const Tensor& self, In
   const int64_t rank = self.dim();
   TENON_CHECK(rank >= 2, ValueError, name, ": The input tensor A must have at least 2 dimensions.");
   TENON_CHECK(dim.size() == 2, ValueError, name, ": dim must be a 2-tuple. Got ", text(dim));
-  for (int64_t d : dim) {
-    TENON_CHECK(d >= -rank && d < rank, IndexError, name, ": dimension out of range: allowed [", -rank, ", ", rank - 1,
-                "], got ", d);
-  }
-  const int64_t a = dim[0] < 0 ? dim[0] + rank : dim[0], b = dim[1] < 0 ? dim[1] + rank : dim[1];
+  const int64_t a = wrap(name, dim[0], rank), b = wrap(name, dim[1], rank);
   TENON_CHECK(a != b, ValueError, name, ": dims must be different. Got (", dim[0], ", ", dim[1], ")");
   return {a, b};
 }
@@ -114,11 +111,10 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   TENON_CHECK(maxnorm.toDouble() >= 0, ValueError, "renorm: expected maxnorm to be >= 0 but got ", maxnorm.toDouble());
   const int64_t rank = self.dim();
   TENON_CHECK(rank > 1, ValueError, "renorm: input needs at least 2 dimensions, got ", rank, " dimensions");
-  TENON_CHECK(dim >= -rank && dim < rank, IndexError, "renorm: dimension out of range: allowed [", -rank, ", ",
-              rank - 1, "], got ", dim);
+  const int64_t own = wrap("renorm", dim, rank);
   std::vector<int64_t> others;
   for (int64_t d = 0; d < rank; ++d) {
-    if (d != (dim < 0 ? dim + rank : dim)) others.push_back(d);
+    if (d != own) others.push_back(d);
   }
   const bool half = self.scalar_type() == kHalf || self.scalar_type() == kBFloat16;
   const Tensor length = tenon::linalg_vector_norm(self, p, others, true, half ? OptDtype(kFloat) : std::nullopt);

@@ -6,6 +6,7 @@
 
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 
@@ -86,11 +87,8 @@ Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::opti
                                   std::optional<int64_t>) {
   TENON_CHECK(repeats >= 0, ValueError, "repeat_interleave: repeats is ", repeats, " but must not be negative");
   Tensor of = dim ? self : self.reshape({-1});
-  int64_t d = dim.value_or(0);
   if (of.dim() == 0) of = of.reshape({1});
-  if (d < 0) d += of.dim();
-  TENON_CHECK(d >= 0 && d < of.dim(), IndexError, "repeat_interleave: dimension out of range: allowed [", -of.dim(),
-              ", ", of.dim() - 1, "], got ", *dim);
+  int64_t d = wrap("repeat_interleave", dim.value_or(0), of.dim());
   std::vector<int64_t> wide = of.sizes().vec(), joined = wide;
   wide.insert(wide.begin() + d + 1, repeats);
   joined[static_cast<std::size_t>(d)] *= repeats;

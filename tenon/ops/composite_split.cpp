@@ -6,6 +6,7 @@
 
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 namespace {
@@ -14,9 +15,7 @@ using core::text;
 
 int64_t split_dim(const char* op, const Tensor& self, int64_t dim) {
   TENON_CHECK(self.dim() > 0, IndexError, op, ": dimension specified as ", dim, " but the tensor has no dimensions");
-  TENON_CHECK(dim >= -self.dim() && dim < self.dim(), IndexError, op, ": dimension out of range: allowed [",
-              -self.dim(), ", ", self.dim() - 1, "], got ", dim);
-  return dim < 0 ? dim + self.dim() : dim;
+  return wrap(op, dim, self.dim());
 }
 
 std::vector<Tensor> cut(const Tensor& self, int64_t dim, const std::vector<int64_t>& ends) {

@@ -7,17 +7,12 @@
 #include "tenon/core/error.h"
 #include "tenon/core/view.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 namespace {
 
 using core::text;
-
-int64_t wrap(const char* op, int64_t d, int64_t rank) {
-  int64_t n = rank == 0 ? 1 : rank;
-  TENON_CHECK(d >= -n && d < n, IndexError, op, ": dimension out of range: allowed [", -n, ", ", n - 1, "], got ", d);
-  return d < 0 ? d + n : d;
-}
 
 int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
 
