@@ -9,6 +9,7 @@
 #include "tenon/autograd.h"
 #include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon {
 
@@ -33,17 +34,15 @@ void Tensor::check_accessor(std::size_t n) const {
 }
 
 namespace {
-int64_t wrap(int64_t d, int64_t n, const char* op) {
-  int64_t range = n == 0 ? 1 : n;
-  TENON_CHECK(d >= -range && d < range, IndexError, op, ": dimension out of range: allowed [", -range, ", ", range - 1,
-              "], got ", d);
+std::size_t entry(const char* op, int64_t d, int64_t n) {
+  const int64_t at = wrap(op, d, n);
   TENON_CHECK(n > 0, IndexError, op, ": dimension ", d, " of a 0-dim tensor");
-  return d < 0 ? d + n : d;
+  return static_cast<std::size_t>(at);
 }
 }  // namespace
 
-int64_t Tensor::size(int64_t d) const { return sizes()[static_cast<std::size_t>(wrap(d, dim(), "size"))]; }
-int64_t Tensor::stride(int64_t d) const { return strides()[static_cast<std::size_t>(wrap(d, dim(), "stride"))]; }
+int64_t Tensor::size(int64_t d) const { return sizes()[entry("size", d, dim())]; }
+int64_t Tensor::stride(int64_t d) const { return strides()[entry("stride", d, dim())]; }
 
 bool Tensor::is_contiguous(MemoryFormat f) const {
   if (f == MemoryFormat::Contiguous || f == MemoryFormat::Preserve) return get().contiguous();
@@ -203,6 +202,21 @@ Tensor Tensor::pin_memory() const {
       core::TensorImpl::make(scalar_type(), core::make_pinned(nbytes()), 0, static_cast<int>(dim()), sizes().data());
   core::copy(*made, *impl_);
   return Tensor(std::move(made));
+}
+
+namespace {
+const Tensor& base_of_float_power(const Tensor& self) {
+  TENON_CHECK(self.scalar_type() == kDouble, TypeError, "float_power_: argument 'self' must be float64, got ",
+              dtype_name(self.scalar_type()));
+  return self;
+}
+}  // namespace
+
+Tensor& Tensor::float_power_(const Tensor& exponent) const {
+  return base_of_float_power(*this).pow_(exponent.to(kDouble));
+}
+Tensor& Tensor::float_power_(const Scalar& exponent) const {
+  return base_of_float_power(*this).pow_(exponent.toDouble());
 }
 
 const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {

@@ -10,6 +10,7 @@
 #include "tenon/sdk/ops/mv.h"
 
 #include "plugin_cpu/gemm.h"
+#include "plugin_cpu/number.h"
 
 namespace {
 
@@ -36,6 +37,13 @@ Mat<const void> operand(Tensor t, int d = 0, int64_t offset = 0) {
 }
 Mat<void> column(Tensor t) { return {t.data(), step(t, 0), 1}; }
 Mat<const void> column_operand(Tensor t) { return {t.data(), step(t, 0), 1}; }
+
+// A factor of whole numbers is whole. Asked before anything is written, since it may be refused.
+Scalar factor(Tensor out, Scalar s) {
+  if (!is_integral(out.dtype())) return s;
+  return dispatch_integral(
+      out.dtype(), [&](auto tag) { return Scalar::of(static_cast<int64_t>(tenon::cpu::checked<tn_type(tag)>(s))); });
+}
 
 // Puts the addend where the product will be added; false: the product overwrites.
 bool place(Tensor out, Tensor self, Scalar beta) {
@@ -67,6 +75,8 @@ tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
 }
 
 tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+  alpha = factor(out, alpha);
+  beta = factor(out, beta);
   const bool add = place(out, self, beta);
   gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2), add ? beta : kZero,
        matrix(out));
@@ -94,6 +104,8 @@ tn_status bmm(Call&, Tensor out, Tensor self, Tensor mat2) {
 }
 
 tn_status baddbmm(Call&, Tensor out, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
+  alpha = factor(out, alpha);
+  beta = factor(out, beta);
   const bool add = place(out, self, beta);
   batched(out, batch1, batch2, alpha, add ? beta : kZero);
   return TN_OK;
@@ -105,6 +117,8 @@ tn_status mv(Call&, Tensor out, Tensor self, Tensor vec) {
 }
 
 tn_status addmv(Call&, Tensor out, Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha) {
+  alpha = factor(out, alpha);
+  beta = factor(out, beta);
   const bool add = place(out, self, beta);
   gemm(out.dtype(), mat.size(0), 1, mat.size(1), alpha, operand(mat), column_operand(vec), add ? beta : kZero,
        column(out));

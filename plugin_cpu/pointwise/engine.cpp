@@ -3,9 +3,9 @@
 #include "plugin_cpu/pointwise/engine.h"
 
 #include <limits>
-#include <string>
 
 #include "plugin_cpu/convert.h"
+#include "plugin_cpu/number.h"
 #include "tenon/sdk/loops.h"
 
 namespace tenon::cpu::pw {
@@ -68,36 +68,16 @@ void with_kind(Kind k, F&& f) {
   }
 }
 
-// Whole negative numbers may wrap to an unsigned dtype, as in -1 for its highest value.
-template <class T>
-bool fits(const Scalar& s) {
-  using L = std::numeric_limits<T>;
-  if (s.is_float()) {
-    const double v = s.to<double>();
-    return v >= static_cast<double>(L::lowest()) && (sizeof(T) < 8 ? v <= static_cast<double>(L::max()) : v < 0x1p63);
-  }
-  const int64_t v = s.to<int64_t>(),
-                low = L::is_signed ? static_cast<int64_t>(L::lowest()) : -static_cast<int64_t>(L::max());
-  return v >= low && v <= static_cast<int64_t>(L::max());
-}
-
 template <class T>
 T convert(const Param& p) {
   using L = std::numeric_limits<T>;
   if (p.limit == Limit::Lowest) return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
   if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    if (p.saturate) {
-      const int64_t v = p.value.to<int64_t>();
-      if (v < static_cast<int64_t>(L::lowest())) return L::lowest();
-      if (v > static_cast<int64_t>(L::max())) return L::max();
-    } else if (!fits<T>(p.value)) {
-      throw Error(TN_ERROR_VALUE, "value ",
-                  p.value.is_float() ? std::to_string(p.value.to<double>()) : std::to_string(p.value.to<int64_t>()),
-                  " cannot be converted to ", L::is_signed ? "int" : "uint", sizeof(T) * 8, " without overflow");
-    }
+    return p.saturate ? limited<T>(p.value) : checked<T>(p.value);
+  } else {
+    return p.value.to<T>();
   }
-  return p.value.to<T>();
 }
 
 // One call, prepared: what each operand is and where its numbers are.

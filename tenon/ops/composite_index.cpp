@@ -7,6 +7,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
 
 namespace tenon::composite {
 namespace {
@@ -62,6 +63,12 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
   return tenon::scatter_reduce(self, dim, index, src, reduce == "add" ? "sum" : "prod", true);
 }
 
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                            std::string_view reduce) {
+  return tenon::scatter(self, dim, index, tenon::full(index.sizes(), value, self.options().requires_grad(false)),
+                        reduce);
+}
+
 Tensor take(const Tensor& self, const Tensor& index) {
   TENON_CHECK(index.scalar_type() == kLong || index.scalar_type() == kInt, IndexError,
               "take: index tensors must be int64, got ", dtype_name(index.scalar_type()));
@@ -82,9 +89,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   if (!dim) return self.reshape({-1}).gather(0, indices.reshape({-1}));
   TENON_CHECK(self.dim() == indices.dim(), ValueError, "take_along_dim: 'self' has ", self.dim(),
               " dimensions but 'indices' has ", indices.dim());
-  TENON_CHECK(*dim >= -self.dim() && *dim < self.dim(), IndexError, "take_along_dim: dimension out of range: allowed [",
-              -self.dim(), ", ", self.dim() - 1, "], got ", *dim);
-  int64_t d = *dim < 0 ? *dim + self.dim() : *dim;
+  int64_t d = wrap("take_along_dim", *dim, self.dim());
   std::vector<int64_t> of_self = self.sizes().vec(), of_index = indices.sizes().vec();
   for (int64_t k = 0; k < self.dim(); ++k) {
     if (k == d) continue;

@@ -73,6 +73,26 @@ TEST(Indexing, DuplicatesSum) {
       4096);
 }
 
+// The values are libtorch's.
+TEST(Indexing, ScatterAddsAndMultiplies) {
+  const Tensor at = tensor({0, 0, 1, 1}).view({2, 2}), src = tensor({2, 3, 4, 5}).view({2, 2});
+  for (ScalarType t : {kLong, kByte, kFloat, kHalf}) {
+    const Tensor x = arange(1, 7).view({2, 3}).to(t);
+    const auto expect = [&](const Tensor& given, std::vector<int64_t> values) {
+      EXPECT_TRUE(equal(given, tensor(values).view({2, 3}).to(t))) << given;
+    };
+    expect(scatter(x, 1, at, src.to(t), "add"), {6, 2, 3, 4, 14, 6});
+    expect(scatter(x, 1, at, src.to(t), "multiply"), {6, 2, 3, 4, 100, 6});
+    expect(scatter(x, 1, at, 3, "add"), {7, 2, 3, 4, 11, 6});
+    expect(x.clone().scatter_(1, at, 2, "multiply"), {4, 2, 3, 4, 20, 6});
+    Tensor out = empty({0}, TensorOptions(t));
+    expect(scatter_out(out, x, 1, at, 3, "multiply"), {9, 2, 3, 4, 45, 6});
+  }
+  const Tensor x = zeros({2, 3});
+  test::expect_words(test::text_of<ValueError>([&] { x.scatter(1, at, 1, "sum"); }), {"add or multiply", "'sum'"});
+  EXPECT_THROW(x.scatter(1, at + 5, 1, "add"), IndexError);
+}
+
 TEST(Indexing, SecondDerivatives) {
   Tensor x = rand({4, 3}, TensorOptions(kDouble)).requires_grad_();
   Tensor at = tensor({2, 0, 2});

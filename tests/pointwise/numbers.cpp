@@ -37,6 +37,32 @@ TEST(Numbers, OneThatADtypeCannotHoldIsRefused) {
   EXPECT_TRUE(equal(threshold(x, 1, -2), bytes({254, 254, 2, 3})));
 }
 
+TEST(Numbers, AFactorOfAProductThatADtypeCannotHoldIsRefused) {
+  const Tensor m = four(kByte).reshape({2, 2}), v = m[1], b = m.unsqueeze(0);
+  for (const Scalar factor : {Scalar(-1.0), Scalar(-0.5), Scalar(256), Scalar(-256), Scalar(300.0), Scalar(1e20)}) {
+    EXPECT_THROW(addmm(m, m, m, 1, factor), ValueError);
+    EXPECT_THROW(addmm(m, m, m, factor, 1), ValueError);
+    EXPECT_THROW(addmv(v, m, v, 1, factor), ValueError);
+    EXPECT_THROW(addmv(v, m, v, factor, 1), ValueError);
+    EXPECT_THROW(baddbmm(b, b, b, 1, factor), ValueError);
+    EXPECT_THROW(baddbmm(b, b, b, factor, 1), ValueError);
+  }
+  EXPECT_TRUE(equal(addmm(m, m, m, 1, -1), bytes({254, 254, 252, 248}).reshape({2, 2})));
+  EXPECT_TRUE(equal(addmm(m, m, m, -255, 1), m + m.mm(m)));
+  Tensor kept = m.clone();
+  EXPECT_THROW(kept.addmm_(m, m, 300, 1), ValueError);
+  EXPECT_TRUE(equal(kept, m));
+}
+
+TEST(Numbers, FloatPowerInPlaceIsOfDoubles) {
+  Tensor x = tensor({2., 3.}, kFloat64);
+  EXPECT_TRUE(x.float_power_(2).is_same(x));
+  EXPECT_TRUE(equal(x, tensor({4., 9.}, kFloat64)));
+  EXPECT_TRUE(equal(x.float_power_(tensor({2, 0})), tensor({16., 1.}, kFloat64)));
+  EXPECT_THROW(tensor({2.}, kFloat32).float_power_(2), TypeError);
+  EXPECT_THROW(tensor({2}).float_power_(tensor({2.})), TypeError);
+}
+
 TEST(Numbers, AFractionalAlphaOfIntegersIsRefused) {
   Tensor x = four(kInt32);
   EXPECT_THROW(add(x, x, 1.5), TypeError);

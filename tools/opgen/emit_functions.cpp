@@ -215,10 +215,11 @@ std::string out_form(const Row& r, const NodePlan&) {
   for (std::size_t i = 0; i < n; ++i)
     out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
   if (r.composite()) {
-    out += "  const Today today;\n  auto value = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
+    out += "  const Today today;\n  auto computed = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
     for (std::size_t i = 0; i < n; ++i) {
       std::string k = std::to_string(i);
-      out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(value));\n" : "  write_out(id, out, value);\n";
+      out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(computed));\n"
+                   : "  write_out(id, out, computed);\n";
     }
     return out + "  return " + back + ";\n}\n";
   }

@@ -149,7 +149,7 @@ std::string kernel_of(const Line& l, const Overload& o) {
     const char k = o.kinds[i];
     head += ", " + types.at(k) + " " + name;
     std::string use = name;
-    if (k == 'l') use = "saturated(" + name + ", a.dtype())";
+    if (k == 'l') use = "limited(" + name + ", a.dtype())";
     if (k == 'm') use = "Param(" + name + ", Limit::Lowest)";
     if (k == 'M') use = "Param(" + name + ", Limit::Highest)";
     std::string& list = operand ? operands : params;
@@ -176,7 +176,7 @@ std::string source_of(const Line& l) {
   s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
   const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(),
                                   [](const Overload& o) { return o.kinds.find('l') != std::string::npos; });
-  s += limits ? "#include \"plugin_cpu/pointwise/saturate.h\"\n\n" : "\n";
+  s += limits ? "#include \"plugin_cpu/number.h\"\n\n" : "\n";
   s += "namespace tenon::cpu::pw {\nnamespace {\n\n";
   for (const Overload& o : l.overloads) s += kernel_of(l, o) + "\n";
   s += "}  // namespace\n";

@@ -215,6 +215,10 @@ class TENON_API Tensor {
   Tensor var(int dim) const { return var(IntArrayRef(int64_t{dim})); }
   Tensor std(int dim) const { return std(IntArrayRef(int64_t{dim})); }
 
+  // Of float64 alone, which is what float_power gives; TypeError otherwise.
+  Tensor& float_power_(const Tensor& exponent) const;
+  Tensor& float_power_(const Scalar& exponent) const;
+
   // The same elements under another geometry, in this tensor. Counts as a write: AG02 for what was saved before.
   Tensor& t_() const;
   Tensor& transpose_(int64_t dim0, int64_t dim1) const;

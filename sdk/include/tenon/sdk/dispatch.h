@@ -91,18 +91,7 @@ decltype(auto) dispatch_integral(DType d, F&& f) {
 // All but bool.
 template <class F>
 decltype(auto) dispatch_number(DType d, F&& f) {
-  switch (dtype_key(d)) {
-    TN_DETAIL_CASE(float)
-    TN_DETAIL_CASE(double)
-    TN_DETAIL_CASE(Half)
-    TN_DETAIL_CASE(BFloat16)
-    TN_DETAIL_CASE(int64_t)
-    TN_DETAIL_CASE(int32_t)
-    TN_DETAIL_CASE(int16_t)
-    TN_DETAIL_CASE(int8_t)
-    TN_DETAIL_CASE(uint8_t)
-  }
-  refuse_dtype(d);
+  return is_floating(d) ? dispatch_floating(d, f) : dispatch_integral(d, f);
 }
 
 template <class F>

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "tenon/sdk/hd.h"
 
@@ -66,51 +67,16 @@ struct BFloat16 {
   TN_HD operator float() const { return detail::from_bfloat(x); }
 };
 
-// The type in which elements of T are computed: float for the 16-bit floats.
 template <class T>
-struct Compute {
-  using type = T;
-};
-template <>
-struct Compute<Half> {
-  using type = float;
-};
-template <>
-struct Compute<BFloat16> {
-  using type = float;
-};
+inline constexpr bool is_half_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// The type in which elements of T are computed.
 template <class T>
-using compute_t = typename Compute<T>::type;
+using compute_t = std::conditional_t<is_half_v<T>, float, T>;
 
 // The type in which sums of T are kept.
 template <class T>
-struct Accumulate {
-  using type = int64_t;
-};
-template <>
-struct Accumulate<Half> {
-  using type = float;
-};
-template <>
-struct Accumulate<BFloat16> {
-  using type = float;
-};
-template <>
-struct Accumulate<float> {
-  using type = float;
-};
-template <>
-struct Accumulate<double> {
-  using type = double;
-};
-template <class T>
-using accumulate_t = typename Accumulate<T>::type;
-
-template <class T>
-inline constexpr bool is_half_v = false;
-template <>
-inline constexpr bool is_half_v<Half> = true;
-template <>
-inline constexpr bool is_half_v<BFloat16> = true;
+using accumulate_t =
+    std::conditional_t<is_half_v<T>, float, std::conditional_t<std::is_floating_point_v<T>, T, int64_t>>;
 
 }  // namespace tenon::sdk

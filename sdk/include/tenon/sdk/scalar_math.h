@@ -282,21 +282,20 @@ TN_HD T xlogy(T a, T b) {
   return b != b ? b : a == T(0) ? T(0) : a * log(b);
 }
 
-// Winitzki's closed form (2008) and Halley steps on erf, in double.
+// Winitzki's closed form (2008) and Halley steps, in double. Near one the steps are on erfc, which keeps the digits
+// that erf loses.
 template <class T>
 TN_HD T erfinv(T a) {
-  if (a <= T(-1) || a >= T(1))
-    return abs(a) == T(1) ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
-  const double x = static_cast<double>(a), w = -std::log((1 - x) * (1 + x));
-  const double k = 2 / (3.14159265358979323846 * 0.147) + 0.5 * -w;
-  double y = w < 1e-3 ? x * 0.886226925452758 : std::copysign(std::sqrt(std::sqrt(k * k + w / 0.147) - k), x);
+  const double x = static_cast<double>(a), size = std::fabs(x);
+  if (!(size < 1)) return size == 1 ? a * std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+  const double w = -std::log1p(-size * size), k = 2 / (3.14159265358979323846 * 0.147) - 0.5 * w;
+  double y = w < 1e-3 ? size * 0.886226925452758 : std::sqrt(std::sqrt(k * k + w / 0.147) - k);
   for (int i = 0; i < 4; ++i) {
-    const double e =
-        std::fabs(y) < 1 ? std::erf(y) - x : ((1 - std::fabs(x)) - std::erfc(std::fabs(y))) * (x < 0 ? -1 : 1);
+    const double e = y < 0.5 ? std::erf(y) - size : (1 - size) - std::erfc(y);
     const double u = e / (1.1283791670955125739 * std::exp(-y * y));
     y -= u / (1 + y * u);
   }
-  return static_cast<T>(y);
+  return static_cast<T>(std::copysign(y, x));
 }
 
 // Reflection for negative numbers, recurrence up to 10, then the asymptotic series.
