@@ -99,6 +99,7 @@ inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules& rule
     g.weight[0] = 1 - t, g.weight[1] = t;
     g.slope[0] = -p.slope, g.slope[1] = p.slope;
     for (int k = 0; k < 2; ++k) g.index[k] = detail::inside(low + k, size);
+    if (t == 0 && p.slope == 0) g.index[1] = g.index[0];  // held at the last pixel, beyond which there is none
     return g;
   }
   g.count = 4;

@@ -44,54 +44,98 @@ struct Sampler {
     }
   }
 
-  // The coordinates of a position run from the last dimension to the first.
-  template <class T, class C>
+  // The coordinates of a position run from the last dimension to the first. Slopes only where they are needed.
+  template <bool slopes, class T, class C>
   void find(const T* position, Neighbours<C>& n) const {
-    GridTaps dims[3];
-    for (int d = 0; d < nd; ++d) dims[d] = grid_taps(static_cast<double>(position[nd - 1 - d]), size[d], rules);
-    n.count = static_cast<int>(taps);
-    for (int k = 0; k < n.count; ++k) {
-      int64_t offset = 0, stride = 1;
-      double weight = 1, slope[3] = {1, 1, 1};
-      int rest = k;
-      for (int d = nd - 1; d >= 0; --d) {
-        const int i = rest % dims[d].count;
-        rest /= dims[d].count;
-        offset = dims[d].index[i] < 0 || offset < 0 ? -1 : offset + dims[d].index[i] * stride;
-        stride *= size[d];
-        weight *= dims[d].weight[i];
-        for (int e = 0; e < nd; ++e) slope[e] *= e == d ? dims[d].slope[i] : dims[d].weight[i];
+    n.count = 1;
+    n.offset[0] = 0;
+    double weight[kMaxTaps] = {1}, slope[3][kMaxTaps] = {{1}, {1}, {1}};
+    for (int d = 0; d < nd; ++d) {
+      const GridTaps g = grid_taps(static_cast<double>(position[nd - 1 - d]), size[d], rules);
+      // Entry k becomes one entry a tap; from the last on, so that none is overwritten before it is read.
+      for (int k = n.count - 1; k >= 0; --k) {
+        for (int i = g.count - 1; i >= 0; --i) {
+          const int to = k * g.count + i;
+          if constexpr (slopes) {
+            for (int e = 0; e < nd; ++e) slope[e][to] = slope[e][k] * (e == d ? g.slope[i] : g.weight[i]);
+          }
+          n.offset[to] = n.offset[k] < 0 || g.index[i] < 0 ? -1 : n.offset[k] * size[d] + g.index[i];
+          weight[to] = weight[k] * g.weight[i];
+        }
       }
-      n.offset[k] = offset;
-      n.weight[k] = static_cast<C>(weight);
-      for (int e = 0; e < nd; ++e) n.slope[e][k] = static_cast<C>(slope[e]);
+      n.count *= g.count;
+    }
+    for (int k = 0; k < n.count; ++k) {
+      n.weight[k] = static_cast<C>(weight[k]);
+      if constexpr (slopes) {
+        for (int e = 0; e < nd; ++e) n.slope[e][k] = static_cast<C>(slope[e][k]);
+      }
+    }
+  }
+};
+
+// Neighbours of a block of positions, side by side.
+template <class C>
+struct Block {
+  int64_t count;
+  bool inside = true;  // all of them
+  int64_t offset[kMaxTaps * kBlock];
+  C weight[kMaxTaps * kBlock];
+
+  template <class T>
+  Block(const Sampler& s, const T* positions, int64_t n) : count(n) {
+    Neighbours<C> p;
+    for (int64_t i = 0; i < count; ++i) {
+      s.find<false>(positions + i * s.nd, p);
+      for (int k = 0; k < p.count; ++k) {
+        offset[k * kBlock + i] = p.offset[k];
+        weight[k * kBlock + i] = p.weight[k];
+        inside = inside && p.offset[k] >= 0;
+      }
+    }
+  }
+
+  // `taps` is a constant for the common modes.
+  template <class Taps, class T>
+  void sum(Taps taps, const T* plane, T* to) const {
+    for (int64_t i = 0; i < count; ++i) {
+      C total = 0;
+      for (int64_t k = 0; k < taps; ++k)
+        total += weight[k * kBlock + i] * static_cast<C>(plane[offset[k * kBlock + i]]);
+      to[i] = T(total);
+    }
+  }
+  // What lies outside must not be read: it would be a zero times anything.
+  template <class T>
+  void sum_inside(int64_t taps, const T* plane, T* to) const {
+    for (int64_t i = 0; i < count; ++i) {
+      C total = 0;
+      for (int64_t k = i; k < taps * kBlock; k += kBlock) {
+        if (offset[k] >= 0) total += weight[k] * static_cast<C>(plane[offset[k]]);
+      }
+      to[i] = T(total);
     }
   }
 };
 
 template <class T>
 void sample(const Sampler& s, const T* input, const T* grid, T* out) {
-  using C = compute_t<T>;
   const int64_t blocks = (s.points + kBlock - 1) / kBlock;
   const int64_t grain = std::max<int64_t>(1, kWork / (kBlock * s.taps * s.channels));
   parallel_for(s.batch * blocks, grain, [&](int64_t begin, int64_t end) {
-    std::vector<Neighbours<C>> near(kBlock);
     for (int64_t b = begin; b < end; ++b) {
-      const int64_t n = b / blocks, first = b % blocks * kBlock, count = std::min(kBlock, s.points - first);
-      for (int64_t i = 0; i < count; ++i) {
-        s.find(grid + (n * s.points + first + i) * s.nd, near[static_cast<std::size_t>(i)]);
-      }
-      for (int64_t c = 0; c < s.channels; ++c) {
-        const T* plane = input + (n * s.channels + c) * s.in_plane;
-        T* to = out + (n * s.channels + c) * s.points + first;
-        for (int64_t i = 0; i < count; ++i) {
-          const Neighbours<C>& p = near[static_cast<std::size_t>(i)];
-          C sum = 0;
-          for (int k = 0; k < p.count; ++k) {
-            if (p.offset[k] >= 0) sum += p.weight[k] * static_cast<C>(plane[p.offset[k]]);
-          }
-          to[i] = T(sum);
-        }
+      const int64_t n = b / blocks, first = b % blocks * kBlock;
+      const T* positions = grid + (n * s.points + first) * s.nd;
+      const Block<compute_t<T>> block(s, positions, std::min(kBlock, s.points - first));
+      for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
+        const T* plane = input + c * s.in_plane;
+        T* to = out + c * s.points + first;
+        if (!block.inside)
+          block.sum_inside(s.taps, plane, to);
+        else if (s.taps == 4)
+          block.sum(std::integral_constant<int64_t, 4>{}, plane, to);
+        else
+          block.sum(s.taps, plane, to);
       }
     }
   });
@@ -113,7 +157,7 @@ void spread(const Sampler& s, const T* grad, const T* grid, T* out) {
       sums.assign(static_cast<std::size_t>(count * s.in_plane), C(0));
       const T* from = grad + (n * s.channels + c0) * s.points;
       for (int64_t i = 0; i < s.points; ++i) {
-        s.find(grid + (n * s.points + i) * s.nd, p);
+        s.find<false>(grid + (n * s.points + i) * s.nd, p);
         for (int64_t c = 0; c < count; ++c) {
           C* plane = sums.data() + c * s.in_plane;
           const C v = static_cast<C>(from[c * s.points + i]);
@@ -136,7 +180,7 @@ void slopes(const Sampler& s, const T* grad, const T* input, const T* grid, T* o
     Neighbours<C> p;
     for (int64_t at = begin; at < end; ++at) {
       const int64_t n = at / s.points, i = at % s.points;
-      s.find(grid + at * s.nd, p);
+      s.find<true>(grid + at * s.nd, p);
       C sum[3] = {};
       for (int k = 0; k < p.count; ++k) {
         if (p.offset[k] < 0) continue;
