@@ -13,7 +13,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -28,6 +27,7 @@
 #include <new>
 #include <utility>
 
+#include "core/cpu_count.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 
@@ -191,12 +191,7 @@ void after_fork_child() {
 int default_threads() {
   std::string given = setting("NUM_THREADS");
   int n = given.empty() ? 0 : std::atoi(given.c_str());
-  if (n < 1) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  }
-  return std::clamp(n, 1, kMaxThreads);
+  return std::clamp(n < 1 ? usable_cpus() : n, 1, kMaxThreads);
 }
 
 bool start_worker(int index) {
