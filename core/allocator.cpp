@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "device_pool.h"
+#include "device_registry.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
@@ -294,6 +295,22 @@ void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream)
 void cache_trim(int slot, int index) {
   if (slot == 0 && t_small != nullptr) drop_lists(*t_small);
   if (DevicePool* p = pool_or_null(slot, index)) p->trim();
+}
+
+int close_pools(int slot) {
+  for (int i = 0; i < kMaxOrdinals; ++i) {
+    DevicePool* p = pool_or_null(slot, i);
+    if (p == nullptr || p->close()) continue;
+    open_pools(slot);
+    return i;
+  }
+  return -1;
+}
+
+void open_pools(int slot) {
+  for (int i = 0; i < kMaxOrdinals; ++i) {
+    if (DevicePool* p = pool_or_null(slot, i)) p->open();
+  }
 }
 
 MemoryStats memory_stats(int slot, int index) {

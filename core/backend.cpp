@@ -8,6 +8,8 @@
 
 #include "core/call.h"
 #include "core/call_by_name.h"
+#include "core/device_registry.h"
+#include "core/in_flight.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 #include "tenon/core/threads.h"
@@ -74,30 +76,39 @@ std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, const tn_kernel
   return e;
 }
 
+void publish_all(const BackendImpl& b) {
+  for (const auto& e : b.entries) publish(cell(*find_op(view(e->kernel->op)), b.slot, 0), e.get());
+}
+
 }  // namespace
 
 BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
   auto b = std::make_unique<BackendImpl>();
   b->plugin = &plugin;
   b->slot = reserve_device(view(plugin.device));
-  std::vector<Op*> ops;
   for (const tn_kernel* const* p = plugin.kernels; p != plugin.kernels_end; ++p) {
     if (!*p) continue;
     std::unique_ptr<KernelEntry> e = make_entry(plugin, **p, report);
     if (!e) continue;
-    ops.push_back(find_op(view((*p)->op)));
     b->entries.push_back(std::move(e));
   }
   if (plugin.device_api) attach_device(b->slot, plugin.device_api);
-  for (std::size_t i = 0; i < ops.size(); ++i) publish(cell(*ops[i], b->slot, 0), b->entries[i].get());
-  report.kernels = static_cast<int>(ops.size());
+  publish_all(*b);
+  report.kernels = static_cast<int>(b->entries.size());
   return b.release();
 }
 
 void unregister_backend(BackendImpl* b) {
+  TENON_CHECK(!in_flight(), ValueError, "called from inside of an operator");
   withdraw(b->plugin);
-  if (b->plugin->device_api) detach_device(b->slot);
-  // The entries stay: a call that another thread has begun may still read one.
+  try {
+    drain_flights();
+    if (b->plugin->device_api) release_device(b->slot);
+  } catch (...) {
+    publish_all(*b);
+    throw;
+  }
+  delete b;
 }
 
 namespace {

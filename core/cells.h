@@ -12,7 +12,7 @@ namespace tenon::core {
 
 inline constexpr int kMaxOps = 2048;
 
-// One published kernel. Never freed while its plugin is registered.
+// One published kernel. Found and used inside of an InFlight (in_flight.h).
 struct KernelEntry {
   const tn_kernel* kernel;
   const tn_plugin* plugin;

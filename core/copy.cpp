@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "core/call.h"
+#include "core/device_registry.h"
+#include "core/in_flight.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
@@ -34,7 +36,7 @@ void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t 
   check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data,
                     src_offset, bytes, stream),
         "copy", d);
-  if (wait && d.slot != 0) check(d.api->sync(d.api->context, index, stream), "copy", d);
+  if (wait && d.slot != 0) synchronize_stream(d.slot, index, stream);
 }
 
 // Elements from the first to the last one that a tensor touches, counted in its storage.
@@ -53,6 +55,7 @@ bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
 
 // A native call of the copy row on one device.
 bool copy_natively(TensorImpl& dst, TensorImpl& src) {
+  InFlight inside;
   const KernelEntry* e = find_kernel(copy_op(), dst.slot, 0, dst.dtype);
   if (!e || !takes(*e, dst, src)) return false;
   tn_value in[3] = {};

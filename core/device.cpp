@@ -7,10 +7,12 @@
 #include <charconv>
 #include <mutex>
 
+#include "core/in_flight.h"
 #include "device_registry.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
+#include "tenon/core/log.h"
 
 namespace tenon {
 namespace core {
@@ -136,15 +138,48 @@ void attach_device(int slot, const tn_device_api* api) {
   e.flags = flags;
   e.count = n;
   __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
+  open_pools(slot);
+}
+
+namespace {
+
+void set_api(DeviceEntry& e, const tn_device_api* api) {
+  std::lock_guard<std::mutex> hold(device_registry().lock);
+  __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void release_device(int slot) {
+  if (slot <= 0 || slot >= device_slots()) return;
+  DeviceEntry& e = device_registry().entries[slot];
+  const tn_device_api* api = e.api;
+  if (api == nullptr) return;
+  if (int index = close_pools(slot); index >= 0) {
+    throw ValueError(join("device ", e.name, ":", index, " is in use: tensors have ",
+                          memory_stats(slot, index).allocated, " bytes of it"));
+  }
+  set_api(e, nullptr);
+  try {
+    drain_flights();
+    TENON_CHECK(pinned_blocks(slot) == 0, ValueError, "device ", e.name, " is in use: it pinned the memory of ",
+                pinned_blocks(slot), " tensors");
+  } catch (...) {
+    set_api(e, api);
+    open_pools(slot);
+    throw;
+  }
+  drop_error_words(slot, api);
+  std::lock_guard<std::mutex> hold(device_registry().lock);
+  e.count = 0;
 }
 
 void detach_device(int slot) noexcept {
-  DeviceRegistry& r = device_registry();
-  if (slot <= 0 || slot >= device_slots()) return;
-  for (int i = 0; i < r.entries[slot].count; ++i) cache_trim(slot, i);
-  std::lock_guard<std::mutex> hold(r.lock);
-  r.entries[slot].count = 0;
-  __atomic_store_n(&r.entries[slot].api, nullptr, __ATOMIC_RELEASE);
+  try {
+    release_device(slot);
+  } catch (const std::exception& e) {
+    log(TN_LOG_ERROR, e.what());
+  }
 }
 
 bool ensure_device(int slot) {

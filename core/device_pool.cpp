@@ -97,7 +97,7 @@ DevicePool::DevicePool(int slot, int index)
 
 const tn_device_api* DevicePool::api() const {
   const tn_device_api* a = device_entry(slot_).api;
-  TENON_CHECK(a != nullptr, BackendError, "device '", device_entry(slot_).name, "' is not loaded");
+  TENON_CHECK(a != nullptr && !closed_, BackendError, "device '", device_entry(slot_).name, "' is not loaded");
   return a;
 }
 
@@ -335,6 +335,20 @@ void DevicePool::trim() {
   std::lock_guard<std::mutex> hold(lock_);
   poll_pending(true);
   trim_locked();
+}
+
+bool DevicePool::close() {
+  std::lock_guard<std::mutex> hold(lock_);
+  if (stats_.allocated != 0) return false;
+  poll_pending(true);
+  trim_locked();
+  closed_ = true;
+  return true;
+}
+
+void DevicePool::open() {
+  std::lock_guard<std::mutex> hold(lock_);
+  closed_ = false;
 }
 
 MemoryStats DevicePool::stats() {

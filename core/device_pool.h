@@ -55,6 +55,9 @@ class DevicePool {
   void free(Span* s) noexcept;
   void record_stream(Span* s, tn_stream* stream);
   void trim();
+  // Gives all memory back and refuses further requests; false, and nothing has changed, while blocks are alive.
+  bool close();
+  void open();  // again
   MemoryStats stats();
   std::mutex& lock() { return lock_; }  // for fork
 
@@ -77,6 +80,7 @@ class DevicePool {
   const int slot_, index_;
   uint64_t granule_;
   uint64_t keep_;  // bytes that may lie unused before they go back
+  bool closed_ = false;
   std::mutex lock_;
   std::vector<FreeLists*> lists_;
   Span* segments_ = nullptr;

@@ -1,10 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What a thread has current, waiting for a device, and the words in which a device reports failures.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
+#include "core/device_registry.h"
+#include "core/in_flight.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/op.h"
@@ -14,6 +19,9 @@ namespace {
 
 struct ThreadDevices {
   tn_stream* stream[kMaxDevices][kMaxOrdinals];
+  // The word of that stream, if `drops` is still what it was when it was found.
+  tn_error_word* word[kMaxDevices][kMaxOrdinals];
+  uint32_t drops[kMaxDevices][kMaxOrdinals];
   int8_t index[kMaxDevices];
 };
 // Made at the first set: a large thread-local would use up the static TLS that a late dlopen has left.
@@ -26,23 +34,62 @@ ThreadDevices& devices_for_write() {
 
 bool valid(int slot, int index) { return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals; }
 
-std::atomic<tn_error_word*> g_words[kMaxDevices][kMaxOrdinals];
-std::mutex g_words_lock;
+struct StreamWord {
+  tn_stream* stream;
+  tn_error_word* word;
+  bool pinned;  // by the device, else from the heap
+};
 
-tn_error_word* make_word(const tn_device_api* api) {
+// Words live until the device is detached: a stream that is gone may still have work that writes into its own.
+struct Words {
+  std::mutex lock;
+  std::vector<StreamWord> of[kMaxDevices][kMaxOrdinals];  // oldest first
+};
+
+Words& words() {
+  static Words& w = *new Words;  // never destroyed: tensors may outlive statics
+  return w;
+}
+
+std::atomic<tn_error_word*> g_default_word[kMaxDevices][kMaxOrdinals];  // that of the null stream
+std::atomic<uint32_t> g_drops[kMaxDevices];                             // how often the words were given back
+
+StreamWord make_word(const tn_device_api* api, tn_stream* stream) {
   void* memory = nullptr;
   if (TN_HAS(api, tn_device_api, alloc_pinned) && api->alloc_pinned &&
       api->alloc_pinned(api->context, sizeof(tn_error_word), &memory) == TN_OK && memory != nullptr) {
-    return new (memory) tn_error_word{};  // kept for the life of the process, as is the word itself
+    return {stream, new (memory) tn_error_word{}, true};
   }
-  return new tn_error_word{};
+  return {stream, new tn_error_word{}, false};
 }
 
-void raise_word(int slot, int index) {
-  tn_error_word* word = g_words[slot][index].load(std::memory_order_acquire);
-  if (word == nullptr || word->code == TN_OK) return;
-  tn_error_word seen = *word;
-  *word = tn_error_word{};
+TENON_COLD tn_error_word* find_word(int slot, int index, tn_stream* stream) {
+  const tn_device_api* api = device_entry(slot).api;
+  if (api == nullptr) return nullptr;
+  std::lock_guard<std::mutex> hold(words().lock);
+  std::vector<StreamWord>& all = words().of[slot][index];
+  auto it = std::find_if(all.begin(), all.end(), [&](const StreamWord& w) { return w.stream == stream; });
+  if (it == all.end()) {
+    all.reserve(all.size() + 1);
+    it = all.insert(all.end(), make_word(api, stream));
+  }
+  if (stream == nullptr) g_default_word[slot][index].store(it->word, std::memory_order_release);
+  return it->word;
+}
+
+// Of one stream, null: of the first that has something to report.
+tn_error_word take_report(int slot, int index, tn_stream* stream) {
+  std::lock_guard<std::mutex> hold(words().lock);
+  for (const StreamWord& w : words().of[slot][index]) {
+    if ((stream != nullptr && w.stream != stream) || w.word->code == TN_OK) continue;
+    return std::exchange(*w.word, tn_error_word{});
+  }
+  return {};
+}
+
+void raise_report(int slot, int index, tn_stream* stream) {
+  const tn_error_word seen = take_report(slot, index, stream);
+  if (seen.code == TN_OK) return;
   const char* op = seen.op >= 0 && seen.op < op_count() ? op_at(seen.op).name : "a kernel";
   const std::string& device = device_entry(slot).name;
   if (seen.code == TN_ERROR_INDEX) {
@@ -59,7 +106,10 @@ tn_stream* current_stream(int slot, int index) noexcept {
 }
 
 void set_current_stream(int slot, int index, tn_stream* s) noexcept {
-  if (slot > 0 && valid(slot, index)) devices_for_write().stream[slot][index] = s;
+  if (slot <= 0 || !valid(slot, index)) return;
+  ThreadDevices& t = devices_for_write();
+  t.stream[slot][index] = s;
+  t.word[slot][index] = nullptr;
 }
 
 int current_index(int slot) noexcept { return t_devices && valid(slot, 0) ? t_devices->index[slot] : 0; }
@@ -71,24 +121,51 @@ void set_current_index(int slot, int index) {
   devices_for_write().index[slot] = static_cast<int8_t>(index);
 }
 
-tn_error_word* device_error_word(int slot, int index) {
+tn_error_word* stream_error_word(int slot, int index, tn_stream* stream) {
   if (slot <= 0 || !valid(slot, index)) return nullptr;
-  std::atomic<tn_error_word*>& place = g_words[slot][index];
-  if (tn_error_word* word = place.load(std::memory_order_acquire)) return word;
-  const tn_device_api* api = device_entry(slot).api;
-  if (api == nullptr) return nullptr;
-  std::lock_guard<std::mutex> hold(g_words_lock);
-  if (place.load(std::memory_order_relaxed) == nullptr) place.store(make_word(api), std::memory_order_release);
-  return place.load(std::memory_order_relaxed);
+  if (stream == nullptr) {
+    tn_error_word* word = g_default_word[slot][index].load(std::memory_order_acquire);
+    return word != nullptr ? word : find_word(slot, index, nullptr);
+  }
+  const uint32_t drops = g_drops[slot].load(std::memory_order_acquire);
+  ThreadDevices* t = t_devices.get();
+  if (t == nullptr || t->stream[slot][index] != stream) return find_word(slot, index, stream);
+  if (t->word[slot][index] == nullptr || t->drops[slot][index] != drops) {
+    t->word[slot][index] = find_word(slot, index, stream);
+    t->drops[slot][index] = drops;
+  }
+  return t->word[slot][index];
 }
 
-void synchronize(int slot, int index) {
+tn_error_word* device_error_word(int slot, int index) {
+  return stream_error_word(slot, index, current_stream(slot, index));
+}
+
+void drop_error_words(int slot, const tn_device_api* api) noexcept {
+  std::lock_guard<std::mutex> hold(words().lock);
+  g_drops[slot].fetch_add(1, std::memory_order_release);
+  for (int i = 0; i < kMaxOrdinals; ++i) {
+    g_default_word[slot][i].store(nullptr, std::memory_order_release);
+    for (const StreamWord& w : words().of[slot][i]) {
+      if (!w.pinned)
+        delete w.word;
+      else if (TN_HAS(api, tn_device_api, free_pinned) && api->free_pinned)
+        api->free_pinned(api->context, w.word, sizeof(tn_error_word));
+    }
+    words().of[slot][i].clear();
+  }
+}
+
+void synchronize_stream(int slot, int index, tn_stream* stream) {
   if (slot == 0) return;
+  InFlight inside;
   const tn_device_api* api = device_entry(slot).api;
   if (api == nullptr) return;
-  check_device(slot, index, "synchronize", api->sync(api->context, index, nullptr));
-  if (valid(slot, index)) raise_word(slot, index);
+  check_device(slot, index, "synchronize", api->sync(api->context, index, stream));
+  if (valid(slot, index)) raise_report(slot, index, stream);
 }
+
+void synchronize(int slot, int index) { synchronize_stream(slot, index, nullptr); }
 
 void device_failed(int slot, int index, std::string_view what, tn_status status) {
   const DeviceEntry& e = device_entry(slot);

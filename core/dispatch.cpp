@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/call.h"
+#include "core/in_flight.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
@@ -156,6 +157,7 @@ void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
 }  // namespace
 
 void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  InFlight inside;
   if (g_alike[op.index] != Alike::No && TENON_LIKELY(!g_watched.load(std::memory_order_relaxed)) &&
       call_alike(op, in, outs, form))
     return;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/call.h"
+#include "core/in_flight.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
@@ -199,6 +200,7 @@ void reset_fallback_counts() {
 }
 
 std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
+  InFlight inside;
   std::vector<Rung> out;
   if (op.kind == OpKind::View) return {{"view", true, "served by core: no kernel is needed"}};
   if (op.kind == OpKind::Composite) return {{"composite", true, "a function over other ops"}};

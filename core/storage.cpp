@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "core/device_registry.h"
+#include "core/in_flight.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/error.h"
 #include "tenon/core/pool.h"
@@ -49,20 +51,25 @@ void keep(void*, void*) {}
 struct PinnedSource {
   const tn_device_api* api;
   uint64_t bytes;
+  int slot;
 };
+
+std::atomic<int64_t> g_pinned[kMaxDevices];  // blocks alive
 
 void free_pinned(void* context, void* data) {
   auto* source = static_cast<PinnedSource*>(context);
   source->api->free_pinned(source->api->context, data, source->bytes);
+  g_pinned[source->slot].fetch_sub(1, std::memory_order_release);
   pool_free(source, sizeof(PinnedSource));
 }
 
-const tn_device_api* pinning_device() {
+// The slot of a device that can pin; 0 if there is none.
+int pinning_device() {
   for (int i = 1, n = device_slots(); i < n; ++i) {
     const tn_device_api* api = device_entry(i).api;
-    if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned && api->free_pinned) return api;
+    if (api != nullptr && TN_HAS(api, tn_device_api, free_pinned) && api->alloc_pinned && api->free_pinned) return i;
   }
-  return nullptr;
+  return 0;
 }
 
 }  // namespace
@@ -115,14 +122,17 @@ void Storage::destroy(Storage* s) noexcept {
 void VersionCounter::destroy(VersionCounter* c) noexcept { pool_free(c, sizeof(VersionCounter)); }
 
 Ref<Storage> make_pinned(uint64_t bytes) {
-  const tn_device_api* api = pinning_device();
+  InFlight inside;
+  const int slot = pinning_device();
+  const tn_device_api* api = slot != 0 ? device_entry(slot).api : nullptr;
   if (api == nullptr || bytes == 0) return Storage::make(0, 0, bytes);
-  auto* source = new (pool_alloc(sizeof(PinnedSource))) PinnedSource{api, bytes};
+  auto* source = new (pool_alloc(sizeof(PinnedSource))) PinnedSource{api, bytes, slot};
   void* data = nullptr;
   if (api->alloc_pinned(api->context, bytes, &data) != TN_OK || data == nullptr) {
     pool_free(source, sizeof(PinnedSource));
     throw OutOfMemoryError(join("out of memory on cpu: wanted ", bytes, " bytes of pinned memory"));
   }
+  g_pinned[slot].fetch_add(1, std::memory_order_relaxed);
   Ref<Storage> s;
   try {
     s = Storage::wrap(0, 0, data, bytes, free_pinned, source);
@@ -133,5 +143,7 @@ Ref<Storage> make_pinned(uint64_t bytes) {
   s->pinned = true;
   return s;
 }
+
+int64_t pinned_blocks(int slot) noexcept { return g_pinned[slot].load(std::memory_order_acquire); }
 
 }  // namespace tenon::core

@@ -14,17 +14,11 @@ namespace {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-// The device's memory must be back before the code that frees it goes.
-void release_memory(const Info& info) {
-  int slot = core::device_slot_from_name(info.device);
-  if (slot <= 0) return;
-  for (int i = 0; i < core::device_entry(slot).count; ++i) {
-    uint64_t used = core::memory_stats(slot, i).allocated;
-    TENON_CHECK(used == 0, ValueError, "unload: plugin ", info.name, " is in use: tensors have ", used, " bytes of ",
-                info.device, ":", i);
-    core::cache_trim(slot, i);
-  }
-}
+struct Mark {
+  bool& flag;
+  explicit Mark(bool& f) : flag(f) { flag = true; }
+  ~Mark() { flag = false; }
+};
 
 void fill_from_descriptor(Info& info, const Handshake& h) {
   info.name = text(h.plugin->name);
@@ -56,11 +50,7 @@ void Manager::open(Entry& e) noexcept {
 }
 
 void Manager::open_or_throw(Entry& e) {
-  struct Mark {
-    bool& flag;
-    explicit Mark(bool& f) : flag(f) { flag = true; }
-    ~Mark() { flag = false; }
-  } mark(e.opening);
+  Mark mark(e.opening);
   CheckedFile file = check_file(e.info.library, e.manifest.sha256);
   for (auto& other : entries_) {
     if (other.get() != &e && other->library && other->id == file.id) {
@@ -108,8 +98,8 @@ Info Manager::load(const fs::path& given) {
     path = fs::weakly_canonical(manifest.library, ec);
   }
   Entry* e = find_library(path);
-  if (e && e->info.state == State::Opened) return e->info;
-  if (e && e->opening) throw BackendError(core::join(path.string(), ": it is being opened by this thread"));
+  if (e && e->info.state == State::Opened && !e->opening) return e->info;
+  if (e && e->opening) throw BackendError(core::join(path.string(), ": it is being opened or closed"));
   if (!e) {
     Info info;
     info.name = has_manifest ? manifest.name : path.stem().string();
@@ -128,15 +118,23 @@ Info Manager::load(const fs::path& given) {
 }
 
 void Manager::unload(std::string_view name) {
-  Lock lock(mutex_);
+  std::unique_lock<std::recursive_mutex> lock(mutex_);
   auto it = std::find_if(entries_.begin(), entries_.end(),
                          [&](auto& e) { return e->info.name == name && (e->info.state == State::Opened); });
   TENON_CHECK(it != entries_.end(), ValueError, "unload: no open plugin is named '", name, "'");
   Entry& e = **it;
   TENON_CHECK(e.handshake.plugin->flags & TN_PLUGIN_UNLOADABLE, ValueError, "unload: plugin ", name,
               " does not say that it can be unloaded (TN_PLUGIN_UNLOADABLE)");
-  if (e.handshake.plugin->device_api) release_memory(e.info);
-  part(e.handshake);
+  TENON_CHECK(!e.opening, ValueError, "unload: plugin ", name, " is being closed by another thread");
+  Mark mark(e.opening);
+  lock.unlock();  // calls that are waited for may want it
+  try {
+    part(e.handshake);
+  } catch (const Error& x) {
+    lock.lock();
+    core::throw_error(x.code(), core::join("unload: plugin ", name, ": ", x.msg()));
+  }
+  lock.lock();
   e.info.state = State::Closed;
   e.info.reason =
       Library::close(e.library) ? "unloaded" : "unloaded; its code stays mapped (a thread or another library holds it)";

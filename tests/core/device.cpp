@@ -6,10 +6,16 @@
 
 #include <thread>
 
+#include "core/device_registry.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/storage.h"
+#include "tenon/core/tensor_impl.h"
 #include "tests/core/fake_device.h"
 #include "tests/support.h"
 
 using namespace tenon;
+using core::Ref;
+using core::Storage;
 using test::FakeDevice;
 using test::has;
 using test::text_of;
@@ -92,7 +98,7 @@ TEST(Device, AnIncompleteTableIsRefused) {
 
 TEST(Device, SynchronizeRaisesWhatAKernelReported) {
   FakeDevice fake("fake");
-  tn_error_word* word = core::device_error_word(fake.slot, 0);
+  tn_error_word* word = core::stream_error_word(fake.slot, 0, nullptr);
   ASSERT_NE(word, nullptr);
   core::synchronize(fake.slot, 0);
   *word = {TN_ERROR_INDEX, -1, 12, 10};
@@ -101,6 +107,83 @@ TEST(Device, SynchronizeRaisesWhatAKernelReported) {
   core::synchronize(fake.slot, 0);  // reported once
   text = text_of<OutOfMemoryError>([&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
   EXPECT_EQ(text, "fake:1: copy failed: fake words");
+}
+
+TEST(Device, EachStreamHasItsErrorWord) {
+  FakeDevice fake("fake");
+  tn_stream *a = FakeDevice::stream('A'), *b = FakeDevice::stream('B');
+  core::set_current_stream(fake.slot, 0, a);
+  tn_error_word *of_a = core::stream_error_word(fake.slot, 0, a), *of_b = core::stream_error_word(fake.slot, 0, b);
+  tn_error_word* plain = core::stream_error_word(fake.slot, 0, nullptr);
+  EXPECT_EQ(core::stream_error_word(fake.slot, 0, a), of_a);
+  EXPECT_NE(of_a, of_b);
+  EXPECT_EQ(core::device_error_word(fake.slot, 0), of_a) << "the current stream's";
+  EXPECT_NE(of_a, plain);
+  EXPECT_NE(core::stream_error_word(fake.slot, 1, a), of_a);
+  *of_a = {TN_ERROR_INDEX, -1, 12, 10};
+  core::synchronize_stream(fake.slot, 0, b);
+  EXPECT_EQ(fake.calls.back(), "sync B");
+  EXPECT_TRUE(has(text_of<IndexError>([&] { core::synchronize_stream(fake.slot, 0, a); }), "index 12"));
+  core::synchronize_stream(fake.slot, 0, a);
+  *of_a = {TN_ERROR_INDEX, -1, 13, 10};
+  *of_b = {TN_ERROR_INDEX, -1, 14, 10};
+  EXPECT_TRUE(has(text_of<IndexError>([&] { core::synchronize(fake.slot, 0); }), "index 13"));
+  EXPECT_TRUE(has(text_of<IndexError>([&] { core::synchronize(fake.slot, 0); }), "index 14"));
+  core::synchronize(fake.slot, 0);
+  core::set_current_stream(fake.slot, 0, nullptr);
+}
+
+TEST(Device, ErrorWordsGoBackWithTheDevice) {
+  static int alive = 0;
+  FakeDevice fake("fake");
+  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
+    ++alive;
+    *host = std::malloc(bytes);
+    return tn_status{TN_OK};
+  };
+  fake.api.free_pinned = [](void*, void* host, uint64_t) {
+    --alive;
+    std::free(host);
+  };
+  tn_stream* a = FakeDevice::stream('A');
+  core::set_current_stream(fake.slot, 0, a);
+  EXPECT_NE(core::stream_error_word(fake.slot, 0, nullptr), core::stream_error_word(fake.slot, 0, a));
+  EXPECT_EQ(alive, 2);
+  core::release_device(fake.slot);
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(core::stream_error_word(fake.slot, 0, a), nullptr);
+  core::attach_device(fake.slot, &fake.api);
+  *core::stream_error_word(fake.slot, 0, a) = {TN_ERROR_INDEX, -1, 12, 10};
+  EXPECT_THROW(core::synchronize_stream(fake.slot, 0, a), IndexError);
+  core::set_current_stream(fake.slot, 0, nullptr);
+}
+
+TEST(Device, CopiesToTheHostRaiseWhatTheStreamReported) {
+  FakeDevice fake("fake");
+  const int64_t one = 1;
+  core::Impl t = core::new_tensor("test", kFloat32, fake.slot, 0, 1, &one);
+  *core::stream_error_word(fake.slot, 0, nullptr) = {TN_ERROR_INDEX, -1, 12, 10};
+  EXPECT_THROW(core::item(*t), IndexError);
+  core::item(*t);
+}
+
+TEST(Device, DetachingIsRefusedWhileItsMemoryIsAlive) {
+  FakeDevice fake("fake");
+  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
+    *host = std::malloc(bytes);
+    return tn_status{TN_OK};
+  };
+  fake.api.free_pinned = [](void*, void* host, uint64_t) { std::free(host); };
+  Ref<Storage> block = Storage::make(fake.slot, 1, 100), pinned = core::make_pinned(100);
+  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }), "fake:1 is in use: tensors have"));
+  block.reset();
+  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }), "it pinned the memory of 1 tensors"));
+  block = Storage::make(fake.slot, 1, 100);  // nothing has changed
+  block.reset();
+  pinned.reset();
+  core::release_device(fake.slot);
+  EXPECT_EQ(fake.in_use, 0u);
+  EXPECT_THROW(Storage::make(fake.slot, 1, 100), BackendError);
 }
 
 TEST(Layout, NamesGetSlots) {

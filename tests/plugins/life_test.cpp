@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
 #include "support.h"
 #include "tenon/core/device.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
+#include "tenon/core/log.h"
 #include "tenon/core/tensor_impl.h"
 
 using namespace tenon;
@@ -24,6 +27,30 @@ bool is_mapped(const fs::path& file) {
   }
   return false;
 }
+
+// relu of -1 and 2 through whatever kernel the host has, as text.
+std::string relu() {
+  int64_t sizes[1] = {2};
+  core::Impl x = core::new_tensor("test", kFloat32, 0, 0, 1, sizes);
+  auto* values = static_cast<float*>(static_cast<void*>(x->host_data()));
+  values[0] = -1, values[1] = 2;
+  tn_value in{};
+  in.tag = TN_TAG_TENSOR;
+  in.u.tensor = &x->view;
+  core::TensorImpl* out = nullptr;
+  try {
+    core::call(core::get_op("relu"), &in, &out);
+  } catch (const NotImplementedError&) {
+    return "no kernel";
+  }
+  core::Impl y = core::Impl::adopt(out);
+  values = static_cast<float*>(static_cast<void*>(y->host_data()));
+  return core::join(values[0], " ", values[1]);
+}
+
+fs::path slow_plugin() { return built_plugin("x").parent_path().parent_path() / "slow_plugin" / "libtenon_slow.so"; }
+
+std::atomic<bool> g_begun{false};
 
 }  // namespace
 
@@ -130,9 +157,65 @@ TEST(PluginLife, UnloadIsRefusedWhileATensorIsAlive) {
     } catch (const ValueError& e) {
       first = "refused";
     }
-    return first + "\n" + listing();
+    first += "\n" + listing();
+    core::new_tensor("test", kFloat32, slot, 0, 1, sizes);  // the device is still there
+    t.reset();
+    plugins::unload("good");
+    return first + listing();
   });
-  EXPECT_EQ(out, "refused\ngood opened: \n");
+  EXPECT_EQ(out, "refused\ngood opened: \ngood closed: unloaded\n");
+}
+
+TEST(PluginLife, UnloadWaitsForTheKernelThatRuns) {
+  std::string out = in_child(kNowhere, [] {
+    core::set_log_handler([](int, std::string_view text) { g_begun = g_begun || text == "begun"; });
+    plugins::load(slow_plugin().string());
+    std::string result;
+    std::thread caller([&] { result = relu(); });
+    while (!g_begun) std::this_thread::yield();
+    plugins::unload("slow");
+    bool mapped = is_mapped(slow_plugin());
+    caller.join();
+    return core::join(result, mapped ? ", mapped, " : ", unmapped, ", relu());
+  });
+  EXPECT_EQ(out, "0 2, unmapped, no kernel");
+}
+
+TEST(PluginLife, UnloadBesideCallersThatNeverPause) {
+  std::string out = in_child(kNowhere, [] {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 3; ++i) {
+      callers.emplace_back([&] {
+        while (!stop) relu();
+      });
+    }
+    for (int i = 0; i < 3; ++i) {
+      plugins::load(slow_plugin().string());
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      plugins::unload("slow");
+    }
+    stop = true;
+    for (std::thread& t : callers) t.join();
+    return relu();
+  });
+  EXPECT_EQ(out, "no kernel");
+}
+
+TEST(PluginLife, UnloadFromInsideOfAnOperatorIsRefused) {
+  std::string out = in_child(kNowhere, [] {
+    static std::string text;
+    plugins::load(slow_plugin().string());
+    core::set_log_handler([](int, std::string_view) {
+      try {
+        plugins::unload("slow");
+      } catch (const ValueError& e) {
+        text = e.what();
+      }
+    });
+    return relu() + ", " + text;
+  });
+  EXPECT_NE(out.find("0 2, unload: plugin slow: called from inside of an operator"), std::string::npos) << out;
 }
 
 TEST(PluginLife, UnloadOfAnUnknownNameSaysSo) {

@@ -22,7 +22,9 @@ struct RegisterReport {
 // Publishes a plugin's device, dtypes, layouts and kernels, all or nothing. BackendError names the first fault.
 // The descriptor must stay mapped until unregister_backend.
 TENON_API BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report);
-// Refused (ValueError with a count) while tensors, streams or nodes of it are alive.
+// Waits for the calls into it that are under way; nothing of it is used any more after that. ValueError, and nothing
+// has changed, while memory of its device is alive or from inside of an operator. The caller holds no lock that an
+// operator may want.
 TENON_API void unregister_backend(BackendImpl* b);
 
 // The table that init receives.
