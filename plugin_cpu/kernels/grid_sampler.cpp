@@ -57,7 +57,7 @@ struct Sampler {
         for (int i = g.count - 1; i >= 0; --i) {
           const int to = k * g.count + i;
           if constexpr (slopes) {
-            for (int e = 0; e < nd; ++e) slope[e][to] = slope[e][k] * (e == d ? g.slope[i] : g.weight[i]);
+            for (int e = 0; e < 3; ++e) slope[e][to] = slope[e][k] * (e == d ? g.slope[i] : g.weight[i]);
           }
           n.offset[to] = n.offset[k] < 0 || g.index[i] < 0 ? -1 : n.offset[k] * size[d] + g.index[i];
           weight[to] = weight[k] * g.weight[i];
@@ -68,7 +68,7 @@ struct Sampler {
     for (int k = 0; k < n.count; ++k) {
       n.weight[k] = static_cast<C>(weight[k]);
       if constexpr (slopes) {
-        for (int e = 0; e < nd; ++e) n.slope[e][k] = static_cast<C>(slope[e][k]);
+        for (int e = 0; e < 3; ++e) n.slope[e][k] = static_cast<C>(slope[e][k]);
       }
     }
   }
