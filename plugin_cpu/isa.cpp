@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cpu/isa.h"
 
+#include <algorithm>
+
 #include "hwy/targets.h"
 
 namespace tenon::cpu {
 namespace {
 
+// Of the machine and of what this library was built for.
 Isa best() noexcept {
   const auto have = hwy::SupportedTargets();
-  if (have & HWY_AVX3) return Isa::Avx3;
-  return have & HWY_AVX2 ? Isa::Avx2 : Isa::Base;
+  const Isa most = (have & HWY_AVX3) ? Isa::Avx3 : (have & HWY_AVX2) ? Isa::Avx2 : Isa::Base;
+  return std::min(most, static_cast<Isa>(TENON_CPU_MOST));
 }
 
 }  // namespace

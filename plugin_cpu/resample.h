@@ -29,6 +29,12 @@ inline double step(int64_t in, int64_t out, bool align_corners, std::optional<do
   return scale && *scale > 0 ? 1 / *scale : static_cast<double>(in) / static_cast<double>(out);
 }
 
+// A position as an index. Scales of a program's own lead to any position, also to none.
+inline int64_t bounded(double at, int64_t low, int64_t high) {
+  const double l = static_cast<double>(low), h = static_cast<double>(high);
+  return at > l ? at < h ? static_cast<int64_t>(at) : high : low;
+}
+
 // In float as ATen computes it, so that equal arguments choose equal elements.
 inline int64_t nearest(int64_t o, int64_t in, int64_t out, bool exact, std::optional<double> scale) {
   if (in == out) return o;
@@ -36,7 +42,7 @@ inline int64_t nearest(int64_t o, int64_t in, int64_t out, bool exact, std::opti
   const float s =
       scale && *scale > 0 ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
   const float at = (static_cast<float>(o) + (exact ? 0.5F : 0.0F)) * s;
-  return std::min(static_cast<int64_t>(std::floor(at)), in - 1);
+  return bounded(std::floor(at), 0, in - 1);
 }
 
 // Cubic convolution: near is up to one element away, far between one and two.
@@ -58,7 +64,7 @@ void linear(ResampleAxis<C>& a, double scale, bool align_corners) {
     const double x = static_cast<double>(o);
     double at = align_corners ? scale * x : std::max(0.0, scale * (x + 0.5) - 0.5);
     if (a.in == a.out) at = x;
-    const int64_t low = std::min(static_cast<int64_t>(at), a.in - 1);
+    const int64_t low = bounded(at, 0, a.in - 1);
     const double part = std::min(1.0, at - static_cast<double>(low));
     const std::size_t k = static_cast<std::size_t>(2 * o);
     a.index[k] = low;
@@ -80,7 +86,7 @@ void cubic(ResampleAxis<C>& a, double scale, bool align_corners) {
                          cubic_far(2 - t, -0.75)};
     for (int64_t k = 0; k < 4; ++k) {
       const std::size_t i = static_cast<std::size_t>(4 * o + k);
-      a.index[i] = std::clamp<int64_t>(static_cast<int64_t>(low) - 1 + k, 0, a.in - 1);
+      a.index[i] = bounded(low - 1 + static_cast<double>(k), 0, a.in - 1);
       a.weight[i] = static_cast<C>(w[k]);
     }
   }
@@ -90,14 +96,13 @@ void cubic(ResampleAxis<C>& a, double scale, bool align_corners) {
 template <class C>
 void wide(ResampleAxis<C>& a, double scale, double (*kernel)(double), double radius) {
   const double stretch = std::max(1.0, scale), support = radius * stretch;
-  a.taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
+  a.taps = bounded(std::ceil(support) * 2 + 1, 1, a.in);
   a.index.assign(static_cast<std::size_t>(a.taps * a.out), 0);
   a.weight.assign(static_cast<std::size_t>(a.taps * a.out), C(0));
   std::vector<double> w(static_cast<std::size_t>(a.taps));
   for (int64_t o = 0; o < a.out; ++o) {
     const double centre = scale * (static_cast<double>(o) + 0.5);
-    const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(centre - support + 0.5));
-    const int64_t last = std::min(a.in, static_cast<int64_t>(centre + support + 0.5));
+    const int64_t first = bounded(centre - support + 0.5, 0, a.in), last = bounded(centre + support + 0.5, 0, a.in);
     double sum = 0;
     for (int64_t i = first; i < last; ++i) {
       const double v = kernel((static_cast<double>(i) - centre + 0.5) / stretch);

@@ -26,7 +26,7 @@ struct Op {
 template <class T>
 using Out = std::conditional_t<PW_OUT_BOOL, bool, T>;
 template <class T>
-using First = std::conditional_t<PW_MASK, bool, T>;
+using First = std::conditional_t<PW_MASK, uint8_t, T>;  // a mask may be uint8, where any value but 0 is true
 
 // Elements do not depend on each other, also where the result is written over an operand.
 #define PW_LOOP(expr) \
