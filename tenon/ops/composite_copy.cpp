@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, casts, comparisons of whole tensors, and rows that rearrange.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "tenon/core/dispatch.h"
@@ -211,7 +212,7 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
               " is too long for ", self.dim(), " dimensions");
   if (mode == "constant") {
     double v = value.value_or(0);
-    bool whole = !self.is_floating_point() && v == static_cast<double>(static_cast<int64_t>(v));
+    bool whole = !self.is_floating_point() && v == std::trunc(v) && std::abs(v) < 0x1p63;
     return self.constant_pad_nd(pad, whole ? Scalar(static_cast<int64_t>(v)) : Scalar(v));
   }
   TENON_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplementedError,

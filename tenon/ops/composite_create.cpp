@@ -84,6 +84,7 @@ Tensor arange_start(const Scalar& start, const Scalar& end, const TensorOptions&
 Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& o) {
   double a = start.toDouble(), b = end.toDouble(), s = step.toDouble();
   TENON_CHECK(s != 0 && (b - a) / s >= 0, ValueError, "range: end ", b, " is not reached from ", a, " by steps of ", s);
+  TENON_CHECK((b - a) / s < 0x1p62, ValueError, "range: too many steps of ", s, " from ", a, " to ", b);
   int64_t n = static_cast<int64_t>(std::floor((b - a) / s)) + 1;
   ScalarType dtype = o.dtype();
   Tensor steps =

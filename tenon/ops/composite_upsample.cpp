@@ -31,7 +31,9 @@ struct Target {
       const double f = (*factors)[d];
       TENON_CHECK(f > 0, ValueError, name, ": factors must be greater than 0, got ", f);
       scale[d] = f;
-      size.push_back(static_cast<int64_t>(static_cast<double>(input.size(static_cast<int64_t>(d) + 2)) * f));
+      const double scaled = static_cast<double>(input.size(static_cast<int64_t>(d) + 2)) * f;
+      TENON_CHECK(scaled < 0x1p62, ValueError, name, ": a factor of ", f, " makes too large a dimension");
+      size.push_back(static_cast<int64_t>(scaled));
     }
   }
 };
