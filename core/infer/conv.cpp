@@ -8,29 +8,52 @@ namespace {
 
 enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
 
-void check_parameters(Infer& c, int nd) {
+int64_t product(Infer& c, int64_t a, int64_t b) {
+  int64_t out;
+  if (__builtin_mul_overflow(a, b, &out)) fail<ValueError>(c, "the result is too large: ", a, " times ", b);
+  return out;
+}
+
+// A convolution's arguments behind `first` others: one in the backward row, where sizes stand in the bias's place.
+struct Conv {
+  Infer& c;
+  int first;
+
+  int64_t item(int arg, int d, int nd) const { return window_entry(c, first + arg, d, nd); }
+  void check_parameters(int nd) const;
+  void check_tensors() const;
+  void check_bias() const;
+  int output_sizes(int64_t* sizes) const;
+  const TensorImpl& input() const { return c.tensor(first + kInput); }
+  const TensorImpl& weight() const { return c.tensor(first + kWeight); }
+  bool transposed() const { return c.flag(first + kTransposed); }
+  int64_t groups() const { return c.integer(first + kGroups); }
+  int64_t filters() const { return transposed() ? weight().size(1) * groups() : weight().size(0); }
+};
+
+void Conv::check_parameters(int nd) const {
   for (int d = 0; d < nd; ++d) {
-    if (window_entry(c, kStride, d, nd) <= 0) {
-      fail<ValueError>(c, c.arg(kStride), " must be positive, got ", text(c.ints(kStride)));
+    if (item(kStride, d, nd) <= 0) {
+      fail<ValueError>(c, c.arg(first + kStride), " must be positive, got ", text(c.ints(first + kStride)));
     }
-    if (window_entry(c, kPadding, d, nd) < 0) {
-      fail<ValueError>(c, "negative padding is not supported here, got ", text(c.ints(kPadding)));
+    if (item(kPadding, d, nd) < 0) {
+      fail<ValueError>(c, "negative padding is not supported here, got ", text(c.ints(first + kPadding)));
     }
-    if (window_entry(c, kDilation, d, nd) <= 0) {
-      fail<ValueError>(c, c.arg(kDilation), " must be positive, got ", text(c.ints(kDilation)));
+    if (item(kDilation, d, nd) <= 0) {
+      fail<ValueError>(c, c.arg(first + kDilation), " must be positive, got ", text(c.ints(first + kDilation)));
     }
-    if (c.flag(kTransposed)) {
-      const int64_t extra = window_entry(c, kOutputPadding, d, nd);
-      if (extra < 0 || (extra >= window_entry(c, kStride, d, nd) && extra >= window_entry(c, kDilation, d, nd))) {
-        fail<ValueError>(c, c.arg(kOutputPadding), " must be smaller than stride or dilation, got ",
-                         text(c.ints(kOutputPadding)));
+    if (transposed()) {
+      const int64_t extra = item(kOutputPadding, d, nd);
+      if (extra < 0 || (extra >= item(kStride, d, nd) && extra >= item(kDilation, d, nd))) {
+        fail<ValueError>(c, c.arg(first + kOutputPadding), " must be smaller than stride or dilation, got ",
+                         text(c.ints(first + kOutputPadding)));
       }
     }
   }
 }
 
-void check_tensors(Infer& c) {
-  const TensorImpl &input = c.tensor(kInput), &weight = c.tensor(kWeight);
+void Conv::check_tensors() const {
+  const TensorImpl &input = this->input(), &weight = this->weight();
   if (input.ndim() != weight.ndim() || input.ndim() < 3 || input.ndim() > 5) {
     fail<ValueError>(c, "expected ", weight.ndim(), "-D input for weight ", text(weight.sizes()), ", got ",
                      input.ndim(), "-D input of shape ", text(input.sizes()));
@@ -38,25 +61,55 @@ void check_tensors(Infer& c) {
   if (input.dtype != weight.dtype) {
     fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but weight has ", dtype_name(weight.dtype));
   }
-  const int64_t groups = c.integer(kGroups), leading = weight.size(0);
+  const int64_t groups = this->groups(), leading = weight.size(0);
   if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
-  const bool transposed = c.flag(kTransposed);
-  const int64_t expected = transposed ? leading : weight.size(1) * groups;
+  const int64_t expected = transposed() ? leading : weight.size(1) * groups;
   if (input.size(1) != expected || leading % groups != 0) {
     fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()), ": expected input channels ", expected,
                      leading % groups ? " and a first size of weight that groups divides" : "", ", got ", input.size(1),
                      " in input ", text(input.sizes()));
   }
+}
+
+void Conv::check_bias() const {
   const TensorImpl* bias = c.tensor_or_null(kBias);
   if (!bias) return;
-  const int64_t filters = transposed ? weight.size(1) * groups : leading;
-  if (bias->ndim() != 1 || bias->size(0) != filters) {
-    fail<ValueError>(c, "bias must have shape [", filters, "] for weight ", text(weight.sizes()), ", got ",
+  if (bias->ndim() != 1 || bias->size(0) != filters()) {
+    fail<ValueError>(c, "bias must have shape [", filters(), "] for weight ", text(weight().sizes()), ", got ",
                      text(bias->sizes()));
   }
-  if (bias->dtype != input.dtype) {
-    fail<TypeError>(c, "input has dtype ", dtype_name(input.dtype), " but bias has ", dtype_name(bias->dtype));
+  if (bias->dtype != input().dtype) {
+    fail<TypeError>(c, "input has dtype ", dtype_name(input().dtype), " but bias has ", dtype_name(bias->dtype));
   }
+}
+
+// How many sizes there are.
+int Conv::output_sizes(int64_t* sizes) const {
+  const TensorImpl &input = this->input(), &weight = this->weight();
+  const int nd = input.ndim() - 2;
+  check_parameters(nd);
+  const bool transposed = this->transposed();
+  sizes[0] = input.size(0);
+  sizes[1] = filters();
+  for (int d = 0; d < nd; ++d) {
+    const int64_t n = input.size(2 + d), stride = item(kStride, d, nd), pad = item(kPadding, d, nd);
+    const int64_t reach = product(c, weight.size(2 + d) - 1, item(kDilation, d, nd)) + 1;
+    if (transposed) {
+      sizes[2 + d] = product(c, n - 1, stride) - 2 * pad + reach + item(kOutputPadding, d, nd);
+    } else {
+      if (weight.size(2 + d) <= 0 || n + 2 * pad < reach) {
+        fail<ValueError>(c, "the kernel of size ", reach, " (with dilation) is larger than the padded input of size ",
+                         n + 2 * pad, " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
+                         text(weight.sizes()));
+      }
+      sizes[2 + d] = (n + 2 * pad - reach) / stride + 1;
+    }
+    if (sizes[2 + d] < (transposed ? 0 : 1)) {
+      fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d, ", input ",
+                       text(input.sizes()), ", weight ", text(weight.sizes()));
+    }
+  }
+  return nd + 2;
 }
 
 // Positions of a window along dimension d of the image; arguments from `at` on are kernel, dilation, padding, stride.
@@ -73,12 +126,6 @@ int64_t positions(Infer& c, int at, int d, int64_t size) {
                      size + 2 * pad);
   }
   return room / stride + 1;
-}
-
-int64_t product(Infer& c, int64_t a, int64_t b) {
-  int64_t out;
-  if (__builtin_mul_overflow(a, b, &out)) fail<ValueError>(c, "the result is too large: ", a, " times ", b);
-  return out;
 }
 
 }  // namespace
@@ -112,45 +159,26 @@ TENON_INFER(col2im) {
 }
 
 TENON_INFER(convolution) {
-  check_tensors(c);
-  const TensorImpl &input = c.tensor(kInput), &weight = c.tensor(kWeight);
-  const int nd = input.ndim() - 2;
-  check_parameters(c, nd);
-  const bool transposed = c.flag(kTransposed);
-  int64_t sizes[5] = {input.size(0), transposed ? weight.size(1) * c.integer(kGroups) : weight.size(0)};
-  for (int d = 0; d < nd; ++d) {
-    const int64_t n = input.size(2 + d), stride = window_entry(c, kStride, d, nd),
-                  pad = window_entry(c, kPadding, d, nd);
-    const int64_t reach = product(c, weight.size(2 + d) - 1, window_entry(c, kDilation, d, nd)) + 1;
-    if (transposed) {
-      sizes[2 + d] = product(c, n - 1, stride) - 2 * pad + reach + window_entry(c, kOutputPadding, d, nd);
-    } else {
-      if (weight.size(2 + d) <= 0 || n + 2 * pad < reach) {
-        fail<ValueError>(c, "the kernel of size ", reach, " (with dilation) is larger than the padded input of size ",
-                         n + 2 * pad, " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
-                         text(weight.sizes()));
-      }
-      sizes[2 + d] = (n + 2 * pad - reach) / stride + 1;
-    }
-    if (sizes[2 + d] < (transposed ? 0 : 1)) {
-      fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d, ", input ",
-                       text(input.sizes()), ", weight ", text(weight.sizes()));
-    }
-  }
-  c.set(0, {sizes, static_cast<std::size_t>(nd + 2)}, input.dtype);
+  const Conv conv{c, 0};
+  conv.check_tensors();
+  conv.check_bias();
+  int64_t sizes[5];
+  const int n = conv.output_sizes(sizes);
+  c.set(0, {sizes, static_cast<std::size_t>(n)}, conv.input().dtype);
 }
 
 TENON_INFER(convolution_backward) {
-  const TensorImpl &grad = c.tensor(0), &input = c.tensor(1), &weight = c.tensor(2);
-  if (grad.ndim() != input.ndim() || weight.ndim() != input.ndim()) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), ", input ", text(input.sizes()), " and weight ",
-                     text(weight.sizes()), " must have as many dimensions");
+  const Conv conv{c, 1};
+  const TensorImpl &grad = c.tensor(0), &input = conv.input(), &weight = conv.weight();
+  conv.check_tensors();
+  int64_t sizes[5];
+  const IntArrayRef expected{sizes, static_cast<std::size_t>(conv.output_sizes(sizes))};
+  if (grad.sizes() != expected) {
+    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for input ", text(input.sizes()),
+                     " and weight ", text(weight.sizes()), ", got ", text(grad.sizes()));
   }
-  for (const TensorImpl* t : {&input, &weight}) {
-    if (t->dtype != grad.dtype) {
-      fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but another argument has ",
-                      dtype_name(t->dtype));
-    }
+  if (grad.dtype != input.dtype) {
+    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but input has ", dtype_name(input.dtype));
   }
   constexpr int kMask = 10;
   const int64_t filters[] = {grad.size(1)};
