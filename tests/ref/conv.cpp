@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolution and its gradients: one walk over every pair of a result and a tap.
-#include "number.h"
+#include "sums.h"
 #include "tenon/sdk/ops/convolution.h"
 #include "tenon/sdk/ops/convolution_backward.h"
 
@@ -40,49 +40,30 @@ void each_product(Ints input, Ints weight, Ints output, const Geometry& g, F f) 
   });
 }
 
-class Sums {
- public:
-  explicit Sums(const Tensor& t) : t_(t), sums_(t.defined() ? at(t.numel()) : 0, 0) {}
-  void add(const Index& i, Real v) {
-    if (!t_.defined()) return;
-    int64_t flat = 0;
-    for (int d = 0; d < t_.ndim(); ++d) flat = flat * t_.size(d) + i[at(d)];
-    sums_[at(flat)] += v;
-  }
-  void write() {
-    if (!t_.defined()) return;
-    std::size_t next = 0;
-    each(t_.sizes(), [&](const Index& i) { put(t_, i, sums_[next++]); });
-  }
-
- private:
-  Tensor t_;
-  std::vector<Real> sums_;
-};
-
 tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride, Ints padding,
                       Ints dilation, bool transposed, Ints, int64_t groups) {
-  Sums sums(out);
-  if (bias.defined()) each(out.sizes(), [&](const Index& o) { sums.add(o, get(bias, {o[1]})); });
+  Sums sums(out.sizes());
+  if (bias.defined()) each(out.sizes(), [&](const Index& o) { sums[o] += get(bias, {o[1]}); });
   each_product(input.sizes(), weight.sizes(), out.sizes(), {stride, padding, dilation, transposed, groups},
-               [&](const Index& x, const Index& w, const Index& o) { sums.add(o, get(input, x) * get(weight, w)); });
-  sums.write();
+               [&](const Index& x, const Index& w, const Index& o) { sums[o] += get(input, x) * get(weight, w); });
+  sums.store(out);
   return TN_OK;
 }
 
 tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad, Tensor input,
                    Tensor weight, std::optional<Ints>, Ints stride, Ints padding, Ints dilation, bool transposed, Ints,
                    int64_t groups, tenon::sdk::Bools) {
-  Sums to_input(grad_input), to_weight(grad_weight), to_bias(grad_bias);
+  const int64_t filters = grad.size(1);
+  Sums to_input(input.sizes()), to_weight(weight.sizes()), to_bias(Ints(&filters, 1));
   each_product(input.sizes(), weight.sizes(), grad.sizes(), {stride, padding, dilation, transposed, groups},
                [&](const Index& x, const Index& w, const Index& o) {
-                 to_input.add(x, get(grad, o) * get(weight, w));
-                 to_weight.add(w, get(grad, o) * get(input, x));
+                 to_input[x] += get(grad, o) * get(weight, w);
+                 to_weight[w] += get(grad, o) * get(input, x);
                });
-  each(grad.sizes(), [&](const Index& o) { to_bias.add({o[1]}, get(grad, o)); });
-  to_input.write();
-  to_weight.write();
-  to_bias.write();
+  each(grad.sizes(), [&](const Index& o) { to_bias[{o[1]}] += get(grad, o); });
+  if (grad_input.defined()) to_input.store(grad_input);
+  if (grad_weight.defined()) to_weight.store(grad_weight);
+  if (grad_bias.defined()) to_bias.store(grad_bias);
   return TN_OK;
 }
 

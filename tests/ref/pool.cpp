@@ -3,7 +3,7 @@
 // Pooling: every window by its definition, over the last one to three dimensions.
 #include <algorithm>
 
-#include "number.h"
+#include "sums.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d_backward.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool3d.h"
@@ -132,51 +132,33 @@ tn_status cells_max3(Call&, Tensor out, Tensor indices, Tensor self, Ints) {
   return largest(Adaptive{}, out, indices, self, 3);
 }
 
-// Writes what was added up for every element.
-class Sums {
- public:
-  explicit Sums(const Tensor& t) : t_(t), sums_(at(t.numel()), 0) {}
-  void add(const Index& i, Real v) {
-    int64_t flat = 0;
-    for (int d = 0; d < t_.ndim(); ++d) flat = flat * t_.size(d) + i[at(d)];
-    sums_[at(flat)] += v;
-  }
-  tn_status write() const {
-    std::size_t next = 0;
-    each(t_.sizes(), [&](const Index& i) { put(t_, i, sums_[next++]); });
-    return TN_OK;
-  }
-
- private:
-  Tensor t_;
-  std::vector<Real> sums_;
-};
-
 // To the element that the index names, counted in its plane.
 tn_status to_largest(Tensor out, Tensor grad, Tensor indices, int64_t nd) {
-  Sums sums(out);
+  Sums sums(out.sizes());
   const int64_t lead = out.ndim() - nd;
   each(grad.sizes(), [&](const Index& o) {
     const Index plane = unravel(static_cast<int64_t>(get(indices, o)), Ints(out.sizes().begin() + lead, nd));
     Index i(o.begin(), o.begin() + lead);
     i.insert(i.end(), plane.begin(), plane.end());
-    sums.add(i, get(grad, o));
+    sums[i] += get(grad, o);
   });
-  return sums.write();
+  sums.store(out);
+  return TN_OK;
 }
 
 template <class Kind>
 tn_status to_average(const Kind& kind, Tensor out, Tensor grad, int64_t nd, bool include_pad, OptInt divisor) {
-  Sums sums(out);
+  Sums sums(out.sizes());
   each(grad.sizes(), [&](const Index& o) {
     std::vector<Index> inside;
     const Window w = each_in(kind, grad, out, nd, o, [&](const Index& i, int64_t) { inside.push_back(i); });
     const auto n = static_cast<int64_t>(inside.size());
     Real part = get(grad, o) / Real(divisor ? *divisor : include_pad ? w.padded : n);
     if (!tenon::sdk::is_floating(out.dtype())) part = std::trunc(part);
-    for (const Index& i : inside) sums.add(i, part);
+    for (const Index& i : inside) sums[i] += part;
   });
-  return sums.write();
+  sums.store(out);
+  return TN_OK;
 }
 
 template <int Nd>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The windows of images as columns, and back.
-#include "number.h"
+#include "sums.h"
 #include "tenon/sdk/ops/col2im.h"
 #include "tenon/sdk/ops/im2col.h"
 
@@ -44,15 +44,10 @@ tn_status im2col(Call&, Tensor out, Tensor self, Ints kernel, Ints dilation, Int
 }
 
 tn_status col2im(Call&, Tensor out, Tensor self, Ints, Ints kernel, Ints dilation, Ints padding, Ints stride) {
-  std::vector<Real> sums(at(out.numel()), 0);
-  const Ints sizes = out.sizes();
-  Windows{kernel, dilation, padding, stride}.each_tap(self.sizes(), sizes, [&](const Index& c, const Index& i) {
-    int64_t flat = 0;
-    for (int64_t d = 0; d < sizes.size(); ++d) flat = flat * sizes[d] + i[at(d)];
-    sums[at(flat)] += get(self, c);
-  });
-  std::size_t next = 0;
-  each(sizes, [&](const Index& i) { put(out, i, sums[next++]); });
+  Sums sums(out.sizes());
+  Windows{kernel, dilation, padding, stride}.each_tap(self.sizes(), out.sizes(),
+                                                      [&](const Index& c, const Index& i) { sums[i] += get(self, c); });
+  sums.store(out);
   return TN_OK;
 }
 
