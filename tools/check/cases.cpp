@@ -35,7 +35,7 @@ Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file
   for (int i = 0; i < op.n_args; ++i) {
     const tn_value& v = given->values()[i];
     const std::string_view name = op.args[i].name;
-    if (name == "sorted_sequence" || name == "boundaries") s.ordered = true;
+    if (name == "sorted_sequence" || name == "boundaries" || name == "bins") s.ordered = true;
     SpecArg a;
     a.fixed = selects(name);
     tensors = tensors || op.args[i].type <= core::ArgType::OptTensorList;

@@ -29,6 +29,8 @@ Findings run_large(const Cell& cell);
 Findings run_gradients(const core::Op& op, const Spec& spec, Memory memory);
 // The row's first sample with an argument that it must refuse: undefined, or on `elsewhere`.
 Findings run_bad_arguments(const Cell& cell, Place elsewhere);
+// The same with one tensor of another shape: refused, or served as the reference does.
+Findings run_other_shapes(const Cell& cell, Place reference);
 // A dtype that the row does not claim.
 Findings run_unclaimed(const Cell& cell);
 // A call of which tests/oracle says that it is refused.

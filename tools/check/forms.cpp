@@ -117,14 +117,14 @@ core::Impl Forms::guarded(const core::TensorImpl& like) const {
     core::copy(*there, *flat);
     flat = there;
   }
-  return core::TensorImpl::make(like.dtype, flat->storage, flat->view.byte_offset + kMargin * item, like.ndim(),
+  return core::TensorImpl::make(like.dtype, flat->storage, flat->byte_offset() + kMargin * item, like.ndim(),
                                 like.view.sizes, strides.data());
 }
 
 // True if the bytes before, between and behind the elements are as they were.
 bool intact(core::TensorImpl& t) {
   std::vector<char> bytes = oracle::storage_bytes(t);
-  std::size_t item = t.itemsize(), begin = t.view.byte_offset;
+  std::size_t item = t.itemsize(), begin = t.byte_offset();
   for (std::size_t i = 0; i < static_cast<std::size_t>(t.numel); ++i) {
     std::memset(bytes.data() + begin + i * 2 * item, kByte, item);
   }

@@ -45,8 +45,8 @@ Place find_place(const std::string& device) {
   return {-1, 0};
 }
 
-enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, Refused };
-constexpr const char* kTaskNames[] = {"", "large", "gradient", "unclaimed", "bad arguments", "refused"};
+enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Refused };
+constexpr const char* kTaskNames[] = {"", "large", "gradient", "unclaimed", "bad arguments", "other shapes", "refused"};
 
 struct Item {
   Task task;
@@ -146,6 +146,7 @@ void Row::list_items(bool gradients) {
   if (valid == specs_.end()) return;
   auto s = static_cast<std::size_t>(valid - specs_.begin());
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
+  items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
   for (ScalarType t : kDtypes) {
     if (!claimed.has(t)) items_.push_back({Task::Unclaimed, s, t, Memory::Contiguous});
   }
@@ -170,6 +171,8 @@ Findings Row::findings_of(const Item& item) {
       return run_unclaimed(cell);
     case Task::BadArguments:
       return run_bad_arguments(cell, reference_);
+    case Task::OtherShapes:
+      return run_other_shapes(cell, reference_);
     default:
       break;
   }

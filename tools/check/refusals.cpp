@@ -75,6 +75,55 @@ Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
   return out;
 }
 
+namespace {
+
+// One element more in the last dimension, one less in the first, one dimension more in front.
+bool reshape(Values& v, int variant) {
+  std::vector<int64_t>& s = v.sizes;
+  if (variant == 2) {
+    s.insert(s.begin(), 2);
+  } else if (s.empty() || (variant == 1 && s[0] == 0)) {
+    return false;
+  } else {
+    variant == 0 ? ++s.back() : --s.front();
+  }
+  std::size_t n = 1;
+  for (int64_t size : s) n *= static_cast<std::size_t>(size);
+  const std::size_t before = v.real.size();
+  if (n > 0 && before == 0) return false;
+  for (std::size_t i = before; i < n; ++i) {
+    v.real.push_back(v.real[i % before]);
+    if (!v.exact.empty()) v.exact.push_back(v.exact[i % before]);
+  }
+  v.real.resize(n);
+  if (!v.exact.empty()) v.exact.resize(n);
+  return true;
+}
+
+}  // namespace
+
+Findings run_other_shapes(const Cell& cell, Place reference) {
+  Findings out;
+  if (cell.spec.ordered) return out;
+  for (std::size_t i = 0; i < cell.spec.args.size(); ++i) {
+    for (int variant = 0; variant < 3; ++variant) {
+      Spec other = cell.spec;
+      other.valid = false;
+      SpecArg& a = other.args[i];
+      if (a.tensors.empty() || !a.tensors[0] || !reshape(*a.tensors[0], variant)) continue;
+      std::string wrong;
+      Findings found = run_cell({cell.op, other, cell.dtype, cell.memory, cell.place}, reference, false);
+      for (const Finding& f : found.all()) {
+        if (f.verdict != Verdict::Failed) continue;
+        wrong = core::join("'", cell.op.args[i].name, "' of shape ", core::text(IntArrayRef(a.tensors[0]->sizes)), ": ",
+                           kPropertyNames[static_cast<int>(f.property)], ": ", f.reason);
+      }
+      out.judge(Property::Errors, wrong);
+    }
+  }
+  return out;
+}
+
 Findings run_unclaimed(const Cell& cell) {
   Findings out;
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);

@@ -111,7 +111,7 @@ core::Impl make_tensor(const Values& v, const Spec& spec, ScalarType dtype, Memo
     core::copy(*there, *flat);
     flat = there;
   }
-  return core::TensorImpl::make(dtype, flat->storage, flat->view.byte_offset + offset * flat->itemsize(), ndim,
+  return core::TensorImpl::make(dtype, flat->storage, flat->byte_offset() + offset * flat->itemsize(), ndim,
                                 v.sizes.data(), strides.data());
 }
 
