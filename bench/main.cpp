@@ -130,8 +130,8 @@ int main(int argc, char** argv) {
   app.add_option("--ours", o.ours);
   app.add_option("--peer", o.peer);
   app.add_option("--floors", o.floors);
-  app.add_option("--process-ours", o.process_ours, "NAME=PROGRAM, a row of a whole process")->expected(1);
-  app.add_option("--process-peer", o.process_peer)->expected(1);
+  app.add_option("--process-ours", o.process_ours, "NAME=PROGRAM, a row of a whole process")->allow_extra_args(false);
+  app.add_option("--process-peer", o.process_peer)->allow_extra_args(false);
   app.add_option("--commit", o.commit, "what is measured, for --json");
   app.add_option("--counts", o.counts, "file of counts to merge into the objects of --json");
   app.add_option("--count", o.count, "run one row of --ours untimed, for callgrind or the malloc counter");
