@@ -13,6 +13,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -61,8 +62,18 @@ struct alignas(64) Slot {
   Lane lane[kLanes];
 };
 
+// A worker that sleeps may be told to wake on another processor than the one where it fell asleep.
+struct alignas(64) Worker {
+  enum State { Awake, Asleep, Moving, Moved };
+  std::atomic<int> state{Awake};
+  std::atomic<int> cpu{-1};  // where it fell asleep
+  pid_t thread = 0;
+  cpu_set_t allowed;  // while Moved: what it may run on
+};
+
 struct Pool {
   Slot slot[kSlots];
+  Worker worker[kMaxThreads];
   alignas(64) std::atomic<uint32_t> epoch{0};  // grows when work appears; futex
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<int> wanted{0};   // threads with the caller; 0: not decided yet
@@ -148,19 +159,34 @@ void visit(Slot& s, int index) noexcept {
   }
 }
 
+void fall_asleep(Pool& p, Worker& w, uint32_t seen) {
+  w.cpu.store(sched_getcpu(), std::memory_order_relaxed);
+  w.state.store(Worker::Asleep, std::memory_order_release);
+  p.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(p.epoch, seen);
+  p.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  int state = Worker::Asleep;
+  while (!w.state.compare_exchange_weak(state, Worker::Awake, std::memory_order_acquire)) {
+    if (state == Worker::Moved) sched_setaffinity(0, sizeof w.allowed, &w.allowed);
+    if (state == Worker::Moving) {
+      relax();
+      state = Worker::Asleep;
+    }
+  }
+}
+
 void* worker_main(void* arg) {
   Pool& p = pool();
   int index = static_cast<int>(reinterpret_cast<intptr_t>(arg));
+  Worker& me = p.worker[index - 1];
+  me.thread = static_cast<pid_t>(syscall(SYS_gettid));
+  me.state.store(Worker::Awake, std::memory_order_release);
   t_index = index;
   t_inside = true;
   for (;;) {
     uint32_t seen = p.epoch.load(std::memory_order_seq_cst);
     for (Slot& s : p.slot) visit(s, index);
-    wait_change(p.epoch, seen, [&] {
-      p.sleepers.fetch_add(1, std::memory_order_seq_cst);
-      futex_wait(p.epoch, seen);
-      p.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-    });
+    wait_change(p.epoch, seen, [&] { fall_asleep(p, me, seen); });
   }
   return nullptr;
 }
@@ -172,6 +198,8 @@ void after_fork_child() {
   Pool& p = pool();
   p.workers.store(0, std::memory_order_relaxed);
   p.sleepers.store(0, std::memory_order_relaxed);
+  // Else the child would move the parent's workers, whose ids are still there.
+  for (Worker& w : p.worker) w.state.store(Worker::Awake, std::memory_order_relaxed);
   for (Slot& s : p.slot) {
     s.open.store(false, std::memory_order_relaxed);
     s.inside.store(0, std::memory_order_relaxed);
@@ -251,10 +279,30 @@ void fill(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, void* ar
   }
 }
 
+// Where processors share no cache, the system wakes a thread where it slept, though that processor is the caller's and
+// others idle; the two would take turns until it balances its load, milliseconds later.
+void move_sleepers(Pool& p) {
+  const int here = sched_getcpu();
+  for (int i = 0, n = p.workers.load(std::memory_order_relaxed); i < n; ++i) {
+    Worker& w = p.worker[i];
+    int state = Worker::Asleep;
+    if (w.cpu.load(std::memory_order_relaxed) != here ||
+        !w.state.compare_exchange_strong(state, Worker::Moving, std::memory_order_acquire))
+      continue;
+    cpu_set_t others;
+    const bool known = sched_getaffinity(w.thread, sizeof w.allowed, &w.allowed) == 0;
+    others = w.allowed;
+    CPU_CLR(static_cast<std::size_t>(here), &others);
+    const bool moved = known && CPU_COUNT(&others) != 0 && sched_setaffinity(w.thread, sizeof others, &others) == 0;
+    w.state.store(moved ? Worker::Moved : Worker::Asleep, std::memory_order_release);
+  }
+}
+
 // Sleepers cannot be chosen: where some workers are barred by set_num_threads, all must look.
 void wake(Pool& p, int helpers, int threads) {
   p.epoch.fetch_add(1, std::memory_order_seq_cst);
   if (p.sleepers.load(std::memory_order_seq_cst) == 0) return;
+  move_sleepers(p);
   futex_wake(p.epoch, p.workers.load(std::memory_order_relaxed) < threads ? helpers : INT_MAX);
 }
 

@@ -3,6 +3,7 @@
 #include "tenon/core/threads.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -204,6 +205,28 @@ TEST(Threads, AForkWhileOthersWorkLeavesTheChildUsable) {
   busy.join();
 }
 #endif
+
+// A sleeper is barred from its caller's processor while it wakes, and no longer.
+TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
+  WithThreads four(4);
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  std::atomic<int> visits{0}, barred{0};
+  for (int round = 0; round < 400 && (round < 50 || visits == 0); ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    parallel(64, 1, [&](int64_t, int64_t) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(10);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      cpu_set_t own;
+      if (core::thread_index() == 0 || sched_getaffinity(0, sizeof own, &own) != 0) return;
+      visits.fetch_add(1);
+      if (!CPU_EQUAL(&own, &allowed)) barred.fetch_add(1);
+    });
+  }
+  EXPECT_GT(visits, 0);
+  EXPECT_EQ(barred, 0);
+}
 
 // A worker that is not scheduled takes no blocks, so that the caller waits for at most the block in another's hands.
 TEST(Threads, BusyNeighboursCostTheirShareOnly) {
