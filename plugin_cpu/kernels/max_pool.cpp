@@ -135,9 +135,9 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
   using C = sdk::compute_t<T>;
   const Across across(p);
   const int64_t n = p.out[2];
-  Buffer memory(n * static_cast<int64_t>(sizeof(C) + 4));
-  C* best = memory.as<C>();
-  int32_t* where = reinterpret_cast<int32_t*>(best + n);
+  Buffer values(n * static_cast<int64_t>(sizeof(C))), places(n * static_cast<int64_t>(sizeof(int32_t)));
+  C* best = values.as<C>();
+  int32_t* where = places.as<int32_t>();
   for (int64_t q = begin; q < end; ++q) {
     const T* plane = x + q * p.in_plane();
     int64_t at = q * p.out_plane();
