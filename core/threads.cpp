@@ -279,8 +279,8 @@ void fill(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, void* ar
   }
 }
 
-// Where processors share no cache, the system wakes a thread where it slept, though that processor is the caller's and
-// others idle; the two would take turns until it balances its load, milliseconds later.
+// The system may wake a thread where it slept though that processor is the caller's and others idle, as seen on a
+// virtual machine; the two would take turns until it balances its load, milliseconds later.
 void move_sleepers(Pool& p) {
   const int here = sched_getcpu();
   for (int i = 0, n = p.workers.load(std::memory_order_relaxed); i < n; ++i) {
