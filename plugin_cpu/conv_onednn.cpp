@@ -80,48 +80,26 @@ dnnl::primitive_attr attributes() {
   return a;
 }
 
-#if DNNL_VERSION_MAJOR >= 3
-dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc& bias) {
-  constexpr auto kind = dnnl::prop_kind::forward_training;
-  if (bias.is_zero()) {
-    return {dn::engine(), kind,       kAuto,      any(s.x, s.type), any(s.w, s.type), any(s.y, s.type),
-            s.stride,     s.dilation, s.pad_left, s.pad_right,      attributes()};
-  }
-  return {dn::engine(),     kind,     kAuto,      any(s.x, s.type), any(s.w, s.type), bias,
-          any(s.y, s.type), s.stride, s.dilation, s.pad_left,       s.pad_right,      attributes()};
+dnnl::convolution_forward::primitive_desc forward_pd(const Shape& s, const Desc* bias) {
+  const auto describe = [&](const auto&... descs) {
+    return dn::describe<dnnl::convolution_forward>(dn::engine(), attributes(), dnnl::prop_kind::forward_training, kAuto,
+                                                   descs..., s.stride, s.dilation, s.pad_left, s.pad_right);
+  };
+  const Desc x = any(s.x, s.type), w = any(s.w, s.type), y = any(s.y, s.type);
+  return bias ? describe(x, w, *bias, y) : describe(x, w, y);
 }
-auto data_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_data::primitive_desc(dn::engine(), kAuto, any(s.x, s.type), any(s.w, s.type),
-                                                         any(s.y, s.type), s.stride, s.dilation, s.pad_left,
-                                                         s.pad_right, hint, attributes());
+
+template <class P>
+typename P::primitive_desc backward_pd(const Shape& s, Type weights,
+                                       const dnnl::convolution_forward::primitive_desc& f) {
+  return dn::describe_backward<P>(dn::engine(), f, attributes(), kAuto, any(s.x, s.type), any(s.w, weights),
+                                  any(s.y, s.type), s.stride, s.dilation, s.pad_left, s.pad_right);
 }
-auto weights_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_weights::primitive_desc(dn::engine(), kAuto, any(s.x, s.type), any(s.w, kF32),
-                                                            any(s.y, s.type), s.stride, s.dilation, s.pad_left,
-                                                            s.pad_right, hint, attributes());
-}
-#else
-auto forward_pd(const Shape& s, const Desc& bias) {
-  const dnnl::convolution_forward::desc d(dnnl::prop_kind::forward_training, kAuto, any(s.x, s.type), any(s.w, s.type),
-                                          bias, any(s.y, s.type), s.stride, s.dilation, s.pad_left, s.pad_right);
-  return dnnl::convolution_forward::primitive_desc(d, attributes(), dn::engine());
-}
-auto data_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  const dnnl::convolution_backward_data::desc d(kAuto, any(s.x, s.type), any(s.w, s.type), any(s.y, s.type), s.stride,
-                                                s.dilation, s.pad_left, s.pad_right);
-  return dnnl::convolution_backward_data::primitive_desc(d, attributes(), dn::engine(), hint);
-}
-auto weights_pd(const Shape& s, const dnnl::convolution_forward::primitive_desc& hint) {
-  const dnnl::convolution_backward_weights::desc d(kAuto, any(s.x, s.type), any(s.w, kF32), any(s.y, s.type), s.stride,
-                                                   s.dilation, s.pad_left, s.pad_right);
-  return dnnl::convolution_backward_weights::primitive_desc(d, attributes(), dn::engine(), hint);
-}
-#endif
 
 Primitive make(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias) {
   const Shape s = shape_of(type, c, images);
   const Desc bias = with_bias ? user({c.filters}, type) : Desc();
-  const auto forward = forward_pd(s, bias);
+  const auto forward = forward_pd(s, with_bias ? &bias : nullptr);
   Primitive p{
       {}, {}, {}, {}, bias, {}, user(s.x, type), user(s.w, direction == kWeights ? kF32 : type), user(s.y, type)};
   if (direction == kForward) {
@@ -129,12 +107,12 @@ Primitive make(Direction direction, Type type, const Conv& c, int64_t images, bo
     p.x = forward.src_desc(), p.w = forward.weights_desc(), p.y = forward.dst_desc();
     p.scratch = forward.scratchpad_desc();
   } else if (direction == kData) {
-    const auto pd = data_pd(s, forward);
+    const auto pd = backward_pd<dnnl::convolution_backward_data>(s, type, forward);
     p.run = dnnl::convolution_backward_data(pd);
     p.x = pd.diff_src_desc(), p.w = pd.weights_desc(), p.y = pd.diff_dst_desc();
     p.scratch = pd.scratchpad_desc();
   } else {
-    const auto pd = weights_pd(s, forward);
+    const auto pd = backward_pd<dnnl::convolution_backward_weights>(s, kF32, forward);
     p.run = dnnl::convolution_backward_weights(pd);
     p.x = pd.src_desc(), p.w = pd.diff_weights_desc(), p.y = pd.diff_dst_desc();
     p.scratch = pd.scratchpad_desc();

@@ -29,11 +29,7 @@ Product make(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void>
       dc({m, n}, kBF16, dnnl::memory::dims{c_row, 1});
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-#if DNNL_VERSION_MAJOR >= 3
-  const dnnl::matmul::primitive_desc pd(dn::engine(), da, db, dc, attr);
-#else
-  const dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(da, db, dc), attr, dn::engine());
-#endif
+  const auto pd = dn::describe<dnnl::matmul>(dn::engine(), attr, da, db, dc);
   return {dnnl::matmul(pd), da, db, dc, pd.scratchpad_desc()};
 }
 

@@ -66,8 +66,10 @@ const char* description() { return library().text.c_str(); }
 bool native_bf16() {
   static const bool native = [] {
     engine();
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+    // Each set has the bits of the sets that it includes.
+    const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+    const unsigned wanted = bits(dnnl::cpu_isa::avx512_core_bf16);
+    return (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
   }();
   return native;
 }
@@ -84,40 +86,13 @@ struct Reorder {
   dnnl::reorder primitive;
   dnnl::memory::desc from, to;
 };
-
-void append(Key& key, const dnnl::memory::desc& d) {
-#if DNNL_VERSION_MAJOR >= 3
-  const auto dims = d.get_dims();
-  const auto strides = d.get_strides();
-  const auto blocks = d.get_inner_blks(), idxs = d.get_inner_idxs(), padded = d.get_padded_dims();
-  key.push_back(static_cast<int64_t>(d.get_data_type()));
-  for (const auto* v : {&dims, &strides, &blocks, &idxs, &padded}) {
-    key.push_back(static_cast<int64_t>(v->size()));
-    key.insert(key.end(), v->begin(), v->end());
-  }
-#else
-  const dnnl_memory_desc_t& m = d.data;
-  key.push_back(m.data_type);
-  key.push_back(m.ndims);
-  for (int i = 0; i < m.ndims; ++i) {
-    key.push_back(m.dims[i]);
-    key.push_back(m.padded_dims[i]);
-    key.push_back(m.format_desc.blocking.strides[i]);
-  }
-  key.push_back(m.format_desc.blocking.inner_nblks);
-  for (int i = 0; i < m.format_desc.blocking.inner_nblks; ++i) {
-    key.push_back(m.format_desc.blocking.inner_blks[i]);
-    key.push_back(m.format_desc.blocking.inner_idxs[i]);
-  }
-#endif
-}
 }  // namespace
 
 void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to, void* dst) {
   Key key;
   key.reserve(64);
-  append(key, from);
-  append(key, to);
+  append_layout(key, from);
+  append_layout(key, to);
   Reorder& r = Cache<Reorder>::local().get(key, [&] {
     const dnnl::reorder::primitive_desc pd(engine(), from, engine(), to);
     return Reorder{dnnl::reorder(pd), from, to};

@@ -9,8 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include <oneapi/dnnl/dnnl_version.h>
-#include <oneapi/dnnl/dnnl.hpp>
+#include "plugin_cpu/onednn_version.h"
 
 namespace tenon::cpu::onednn {
 
