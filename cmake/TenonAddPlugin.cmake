@@ -10,9 +10,10 @@
 #   [THIRD_PARTY soname=version]  what it maps into the process, for messages about two copies
 #   [TARGET_MINOR n]              the oldest minor of the ABI it runs with; default 0
 #   [OUTPUT_DIRECTORY dir]        default: <build>/lib, beside the core library
+#   [TARGET t]                    default: tenon_x
 #   [ISOLATED] [NO_INSTALL])
 #
-# Builds libtenon_x.so as target tenon_x and writes its manifest libtenon_x.json beside it. The library exports
+# Builds the library of the target, libtenon_x.so, and writes its manifest libtenon_x.json beside it. It exports
 # tenon_plugin_v1 only and imports nothing of the host: a symbol that no linked library has is an error here.
 include(GNUInstallDirs)
 
@@ -53,7 +54,7 @@ function(_tenon_plugin_manifest target dir)
 endfunction()
 
 function(tenon_add_plugin)
-  cmake_parse_arguments(PARSE_ARGV 0 P "ISOLATED;NO_INSTALL" "NAME;DEVICE;PRIORITY;TARGET_MINOR;OUTPUT_DIRECTORY"
+  cmake_parse_arguments(PARSE_ARGV 0 P "ISOLATED;NO_INSTALL" "NAME;DEVICE;PRIORITY;TARGET_MINOR;OUTPUT_DIRECTORY;TARGET"
                         "SOURCES;LAYOUTS;LINK;CPU_FEATURES;THIRD_PARTY")
   if(NOT P_NAME OR NOT P_SOURCES OR NOT P_DEVICE)
     message(FATAL_ERROR "tenon_add_plugin: NAME, SOURCES and DEVICE are required")
@@ -70,7 +71,10 @@ function(tenon_add_plugin)
   if(NOT P_OUTPUT_DIRECTORY)
     set(P_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
   endif()
-  set(target tenon_${P_NAME})
+  if(NOT P_TARGET)
+    set(P_TARGET tenon_${P_NAME})
+  endif()
+  set(target ${P_TARGET})
   add_library(${target} MODULE ${P_SOURCES})
   set_target_properties(${target} PROPERTIES
     PREFIX lib SUFFIX .so LIBRARY_OUTPUT_DIRECTORY "${P_OUTPUT_DIRECTORY}"
