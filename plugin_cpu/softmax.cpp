@@ -76,11 +76,17 @@ HWY_INLINE T row_sum(int64_t n, F&& f) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
 }
 
+// All lanes of a vector that has n >= 1 in use. One lane is always all, which g++ does not see by itself.
+template <class T>
+HWY_INLINE bool whole(int64_t n, int64_t lanes) {
+  return hn::MaxLanes(hn::ScalableTag<T>()) == 1 || n == lanes;
+}
+
 // Lanes [0, n) of memory, zeros above.
 template <class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> part(const T* p, int64_t n, int64_t lanes) {
   const hn::ScalableTag<T> d;
-  if (n == lanes) return hn::LoadU(d, p);
+  if (whole<T>(n, lanes)) return hn::LoadU(d, p);
   HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)] = {};
   std::copy(p, p + n, buffer);
   return hn::Load(d, buffer);
@@ -137,7 +143,7 @@ void backward_row(const T* dy, const T* y, T* dx, int64_t n, bool log) {
     const int64_t k = std::min(lanes, n - i);
     const auto g = part(dy + i, k, lanes), r = part(y + i, k, lanes);
     const auto v = log ? hn::Sub(g, hn::Mul(exp_of(d, r), s)) : hn::Mul(hn::Sub(g, s), r);
-    if (k == lanes) {
+    if (whole<T>(k, lanes)) {
       hn::StoreU(v, d, dx + i);
     } else {
       HWY_ALIGN T tail[HWY_MAX_BYTES / sizeof(T)];
