@@ -30,8 +30,18 @@ Mat<const float> widened(int64_t rows, int64_t cols, Mat<const T> a, float* to) 
   return {to, cols, 1};
 }
 
+bool gemm_bf16(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a, Mat<const sdk::BFloat16> b,
+               float beta, Mat<sdk::BFloat16> c) {
+  if (gemm_tiles(m, n, k, alpha, a, b, beta, c)) return true;
+  return alpha == 1 && beta == 0 &&
+         gemm_bf16_onednn(m, n, k, {a.data, a.rs, a.cs}, {b.data, b.rs, b.cs}, {c.data, c.rs, c.cs});
+}
+
 template <class T>
 void gemm_half(int64_t m, int64_t n, int64_t k, float alpha, Mat<const T> a, Mat<const T> b, float beta, Mat<T> c) {
+  if constexpr (std::is_same_v<T, sdk::BFloat16>) {
+    if (gemm_bf16(m, n, k, alpha, a, b, beta, c)) return;
+  }
   Buffer fa(m * k * 4), fb(k * n * 4), fc(m * n * 4);
   float* sum = fc.as<float>();
   gemm(m, n, k, alpha, widened<T>(m, k, a, fa.as<float>()), widened<T>(k, n, b, fb.as<float>()), 0.0f,
@@ -80,10 +90,6 @@ void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a
 
 void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
           sdk::Scalar beta, Mat<void> c) {
-  if (dtype.code == TN_BFLOAT && alpha.to<double>() == 1 && beta.to<double>() == 0 &&
-      gemm_bf16_onednn(m, n, k, a, b, c)) {
-    return;
-  }
   sdk::dispatch_number(dtype, [&](auto tag) {
     using T = tn_type(tag);
     const Mat<const T> ta{static_cast<const T*>(a.data), a.rs, a.cs}, tb{static_cast<const T*>(b.data), b.rs, b.cs};

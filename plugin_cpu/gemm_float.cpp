@@ -7,6 +7,7 @@
 
 #include "plugin_cpu/buffer.h"
 #include "plugin_cpu/gemm.h"
+#include "plugin_cpu/turn.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/gemm_float.cpp"
@@ -144,21 +145,6 @@ HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
 template <class T>
 int64_t panel_width() {
   return kVecs * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-}
-
-// dst[p][j] = src[j][p] for four of each, as far apart as the steps say.
-HWY_INLINE void turn_four(const float* src, int64_t src_step, float* dst, int64_t dst_step) {
-  typedef float Four __attribute__((vector_size(16)));
-  Four a, b, c, d;
-  std::memcpy(&a, src, 16);
-  std::memcpy(&b, src + src_step, 16);
-  std::memcpy(&c, src + 2 * src_step, 16);
-  std::memcpy(&d, src + 3 * src_step, 16);
-  const Four ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Four rows[4] = {__builtin_shufflevector(ab0, cd0, 0, 1, 4, 5), __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
-                        __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5), __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
-  for (int r = 0; r < 4; ++r) std::memcpy(dst + r * dst_step, &rows[r], 16);
 }
 
 // Columns of B that are contiguous in k, for steps [p0, p1).

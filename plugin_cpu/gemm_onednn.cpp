@@ -4,6 +4,7 @@
 // shape alone; sums are kept in float.
 #include <algorithm>
 
+#include "plugin_cpu/bf16.h"
 #include "plugin_cpu/buffer.h"
 #include "plugin_cpu/gemm.h"
 #include "plugin_cpu/onednn.h"
@@ -42,7 +43,7 @@ Product& product(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const v
 
 bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, Mat<void> c) {
   if (m * n * k < 64 * 64 * 64 || m < 2 || n < 2 || c.cs != 1 || c.rs < n) return false;
-  if (!dense(m, k, a.rs, a.cs) || !dense(k, n, b.rs, b.cs) || !dn::native_bf16()) return false;
+  if (!dense(m, k, a.rs, a.cs) || !dense(k, n, b.rs, b.cs) || !bf16_by_onednn()) return false;
   const int64_t block = m * n * k <= kGemmSerial ? m : std::max<int64_t>(64, (m + 15) / 16), item = 2;
   try {
     product(std::min(block, m), n, k, a, b, c.rs);  // refuses before anything is written

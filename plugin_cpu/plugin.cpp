@@ -3,6 +3,7 @@
 // The CPU plugin: kernels for core's host device.
 #include "tenon/sdk/plugin.h"
 
+#include "plugin_cpu/bf16.h"
 #include "plugin_cpu/isa.h"
 #include "plugin_cpu/onednn.h"
 
@@ -12,7 +13,7 @@ using namespace tenon::sdk;
 
 tn_str describe() {
   static const std::string line =
-      std::string(tenon::cpu::isa_name()).append(", ").append(tenon::cpu::onednn::description());
+      join(tenon::cpu::isa_name(), ", bfloat16 by ", tenon::cpu::bf16_name(), ", ", tenon::cpu::onednn::description());
   return tn_str{line.data(), line.size()};
 }
 
@@ -23,6 +24,14 @@ tn_status init(const tn_host&, tn_str*) {
                                " is not served here (base, avx2, avx3 up to what the machine "
                                "has); using ",
                                tenon::cpu::isa_name()));
+    }
+  }
+  if (const auto name = setting("CPU_BF16")) {
+    if (!tenon::cpu::choose_bf16(*name)) {
+      log(TN_LOG_WARNING, join("TENON_CPU_BF16=", *name,
+                               " is not served here (amx and onednn where the machine has them, amx_emulated, float); "
+                               "using ",
+                               tenon::cpu::bf16_name()));
     }
   }
   return TN_OK;

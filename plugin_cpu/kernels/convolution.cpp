@@ -10,9 +10,9 @@
 #include <cstring>
 #include <optional>
 
+#include "plugin_cpu/bf16.h"
 #include "plugin_cpu/buffer.h"
 #include "plugin_cpu/conv.h"
-#include "plugin_cpu/onednn.h"
 
 namespace {
 
@@ -110,7 +110,7 @@ void backward_weights(DType t, const Conv& c, const void* x, const void* dy, voi
 }
 
 bool native_pays(DType t, const Conv& c) {
-  return t == kBFloat16 && c.work() * c.batch > 65536 && tenon::cpu::onednn::native_bf16();
+  return t == kBFloat16 && c.work() * c.batch > 65536 && tenon::cpu::bf16_by_onednn();
 }
 
 // The gradients by input and weight without widening; false: not taken, though an output may have been written.
