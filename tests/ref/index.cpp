@@ -162,6 +162,7 @@ Real fold(std::string_view reduce, const std::vector<Real>& v, DType dtype) {
 tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, tenon::sdk::Str reduce,
                          bool include_self) {
   const int dim = wrap_dim(d, self.ndim());
+  each(index.sizes(), [&](const Index& i) { checked(get(index, i), extent(self, dim), false); });
   each(out.sizes(), [&](const Index& o) {
     std::vector<Real> given;
     each(index.sizes(), [&](const Index& i) {

@@ -59,6 +59,7 @@ tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTe
     const Moments& g = m[at(c)];
     put(mean, {c}, g.mean());
     put(rstd, {c}, 1 / std::sqrt(g.variance() + eps));
+    if (g.n == 0) continue;  // no estimate to add
     if (running_mean.defined()) {
       put(running_mean, {c}, (1 - Real(momentum)) * get(running_mean, {c}) + momentum * g.mean());
     }

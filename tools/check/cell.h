@@ -31,6 +31,8 @@ Findings run_gradients(const core::Op& op, const Spec& spec, Memory memory);
 Findings run_bad_arguments(const Cell& cell, Place elsewhere);
 // The same with one tensor of another shape: refused, or served as the reference does.
 Findings run_other_shapes(const Cell& cell, Place reference);
+// What holds of a call as a whole: properties from Schema on.
+Findings run_whole(const Cell& cell, Place elsewhere);
 // A dtype that the row does not claim.
 Findings run_unclaimed(const Cell& cell);
 // A call of which tests/oracle says that it is refused.
@@ -42,7 +44,14 @@ void run_forms(const Cell& cell, const Results& expected, Place elsewhere, Findi
 // Draws the same random numbers each time.
 Results call_row(const core::Op& op, const tn_value* in);
 // What the row left in those of its arguments that it writes goes behind the results.
+Results collect(const core::Op& op, const Built& inputs, Results results);
 Results call_and_collect(const core::Op& op, Built& inputs);
+tn_value device_value(Place place);
+// A device and a dtype of which nobody has heard.
+tn_value nobodys_device();
+tn_value nobodys_dtype();
+// The first difference in number, dtypes, sizes or strides; empty if there is none.
+std::string other_geometry(const Results& a, const Results& b);
 bool mutates(const core::Op& op);
 // What it gives depends on how its argument lies in memory.
 bool addresses_storage(const core::Op& op);

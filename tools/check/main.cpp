@@ -24,8 +24,9 @@ using tenon::oracle::Send;
 namespace core = tenon::core;
 
 struct Options {
-  std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle", calls = "tests/check/calls";
-  int processes = 2, seconds = 60;
+  std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle", calls = "tests/check/calls",
+              few = "tests/check/few.txt";
+  int processes = 2, seconds = 60, least = 12;
   std::size_t samples = 1000;  // more than any row has
   int shard = 0, shards = 1;
   bool no_gradients = false, list = false, table = false;
@@ -45,8 +46,9 @@ Place find_place(const std::string& device) {
   return {-1, 0};
 }
 
-enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Refused };
-constexpr const char* kTaskNames[] = {"", "large", "gradient", "unclaimed", "bad arguments", "other shapes", "refused"};
+enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Whole, Refused };
+constexpr const char* kTaskNames[] = {"",      "large",  "gradient", "unclaimed", "bad arguments", "other shapes",
+                                      "whole", "refused"};
 
 struct Item {
   Task task;
@@ -125,8 +127,11 @@ void Row::list_cells(std::size_t s) {
       }
       continue;
     }
+    const bool tensors =
+        std::any_of(specs_[s].args.begin(), specs_[s].args.end(), [](const SpecArg& a) { return !a.tensors.empty(); });
     bool all = s < cases_ && (t == tenon::kDouble || t == tenon::kFloat || t == specs_[s].main);
     items_.push_back({Task::Cell, s, t, Memory::Contiguous});
+    if (!tensors) continue;  // that could lie otherwise
     for (Memory m : kMemories) {
       if (all && m != Memory::Contiguous) items_.push_back({Task::Cell, s, t, m});
     }
@@ -148,7 +153,10 @@ void Row::list_items(bool gradients) {
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
   items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
   for (ScalarType t : kDtypes) {
-    if (!claimed.has(t)) items_.push_back({Task::Unclaimed, s, t, Memory::Contiguous});
+    if (!claimed.has(t))
+      items_.push_back({Task::Unclaimed, s, t, Memory::Contiguous});
+    else if (place_.slot == 0 && fits(*valid, t))
+      items_.push_back({Task::Whole, s, t, Memory::Contiguous});
   }
 }
 
@@ -173,6 +181,8 @@ Findings Row::findings_of(const Item& item) {
       return run_bad_arguments(cell, reference_);
     case Task::OtherShapes:
       return run_other_shapes(cell, reference_);
+    case Task::Whole:
+      return run_whole(cell, reference_);
     default:
       break;
   }
@@ -222,7 +232,9 @@ int run(const Options& o) {
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);
   for (const std::string& row : calls.unknown_rows()) throw tenon::ValueError(o.calls + ": there is no row " + row);
-  Report report(o.list, o.table);
+  // Elsewhere, and without gradients, fewer properties are tried.
+  const bool all = o.device == "cpu" && !o.no_gradients;
+  Report report(o.list, o.table, all ? o.least : 0, all ? read_reasons(o.few) : std::map<std::string, std::string>());
   tenon::oracle::Work work;
   work.files = static_cast<int>(ops.size());
   work.run = [&](int f, int first, const Send& send) {
@@ -253,6 +265,8 @@ int main(int argc, char** argv) {
   app.add_option("--op", o.op, "only rows in whose name this regular expression is found");
   app.add_option("--cases", o.cases, "folder of oracle cases that give arguments");
   app.add_option("--calls", o.calls, "folder of calls to try");
+  app.add_option("--few", o.few, "says of rows with few properties why");
+  app.add_option("--least", o.least, "properties that each other row must have");
   app.add_option("--samples", o.samples, "cases to take for one row");
   app.add_option("--shard", o.shard, "run this share of the rows, counted from 0")->check(CLI::NonNegativeNumber);
   app.add_option("--shards", o.shards, "shares that the rows are cut into")->check(CLI::PositiveNumber);

@@ -3,6 +3,7 @@
 // What the runner checks of a row, and what it found.
 #pragma once
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,24 @@ enum class Property {
   Inputs,         // arguments are unchanged
   Repeat,         // the same bits again
   Threads,        // the same bits from one thread and from two
+  Schema,         // found by its name; name, arguments, defaults and results written as text are its schema; has a doc
+  ByName,         // the same bits through tn_call_op, without the arguments at the end that have their default
+  Device,         // from arguments on another device: results there, of the same dtype, sizes and strides
+  Version,        // the counts of writes move where an argument is written and nowhere else
+  Recovery,       // the same bits after a refused call
+  Memory,         // as much tensor memory is in use after the results are gone as before
+  Recording,      // the same bits recorded and not; nothing recorded under NoGradGuard, of integers, without gradient
+  Served,         // by the device itself: nothing is staged through the host
+  Draws,          // a random row: other bits from other seeds and from further calls
+  Together,       // the same bits where two threads of the program call at once
 };
 inline constexpr const char* kPropertyNames[] = {
-    "values",   "strides", "dtypes", "out filled", "out strided",   "out empty", "out shape", "out refused",
-    "in-place", "alias",   "errors", "gradcheck",  "gradgradcheck", "inputs",    "repeat",    "threads"};
-inline constexpr int kProperties = 16;
+    "values",      "strides",   "dtypes", "out filled", "out strided", "out empty",     "out shape",
+    "out refused", "in-place",  "alias",  "errors",     "gradcheck",   "gradgradcheck", "inputs",
+    "repeat",      "threads",   "schema", "by name",    "device",      "version",       "recovery",
+    "memory",      "recording", "served", "draws",      "together"};
+inline constexpr int kProperties = 26;
+static_assert(std::size(kPropertyNames) == kProperties && static_cast<int>(Property::Together) == kProperties - 1);
 
 enum class Verdict { Passed, Failed, NotRun };
 

@@ -149,9 +149,14 @@ double in_set(int set, double v, std::size_t i) {
 
 }  // namespace
 
+bool has_bits(const core::Op& op) {
+  const std::string_view n = op.name;
+  return n.substr(0, 5) != "empty" && n.substr(0, 9) != "new_empty";
+}
+
 bool has_values(const core::Op& op) {
   const std::string_view n = op.name, family = op.family;
-  if (n.substr(0, 5) == "empty" || n.substr(0, 9) == "new_empty") return false;
+  if (!has_bits(op)) return false;
   return family != "random" || n == "native_dropout_backward";
 }
 

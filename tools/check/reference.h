@@ -19,6 +19,8 @@ struct Truth {
   bool dull = false;               // mostly zeros or NaN
 };
 
+// Whether two calls with one seed give the same: elements of `empty` are whatever was there.
+bool has_bits(const core::Op& op);
 // Whether the values of the row can be told beforehand.
 bool has_values(const core::Op& op);
 // The reference computes: its device where that serves the op by a kernel of its own or by the row's decomposition,

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Calls that a row must refuse.
+#include <optional>
+
 #include "cell.h"
 #include "tenon/core/error.h"
 
@@ -22,6 +24,21 @@ std::string refusal(const core::Op& op, Built& inputs, std::string* message = nu
 }
 
 bool takes_one_tensor(const core::ArgInfo& a) { return a.type == core::ArgType::Tensor; }
+
+// What no row can take in the argument's place, and what that is.
+std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& a) {
+  switch (a.type) {
+    case core::ArgType::Tensor:
+      return {{tn_value{}, "undefined"}};
+    case core::ArgType::Device:
+      return {{nobodys_device(), "unheard-of"}};
+    case core::ArgType::Dtype:
+    case core::ArgType::OptDtype:
+      return {{nobodys_dtype(), "unheard-of"}};
+    default:
+      return {};
+  }
+}
 
 // One tensor on another device: refused, or served with the right values where only its shape or a copy is needed.
 std::string with_two_devices(const Cell& cell, Place elsewhere) {
@@ -62,13 +79,14 @@ Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
   int dimensional = 0;
   for (int i = 0; i < cell.op.n_args; ++i) {
     const core::ArgInfo& info = cell.op.args[i];
-    if (!takes_one_tensor(info)) continue;
+    auto bad = impossible(info);
+    if (!bad) continue;
     Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
-    dimensional += inputs.tensor(i) && inputs.tensor(i)->ndim() > 0;
-    inputs.values()[i] = tn_value{};
+    dimensional += takes_one_tensor(info) && inputs.tensor(i) && inputs.tensor(i)->ndim() > 0;
+    inputs.values()[i] = bad->first;
     std::string message, wrong = refusal(cell.op, inputs, &message);
     if (wrong.empty() && message.empty()) wrong = "an error without words";
-    out.judge(Property::Errors, wrong.empty() ? "" : core::join("an undefined '", info.name, "': ", wrong));
+    out.judge(Property::Errors, wrong.empty() ? "" : core::join("'", info.name, "', ", bad->second, ": ", wrong));
   }
   if (dimensional < 2 || (cell.op.flags & core::kOpCrossDevice) || elsewhere.slot == cell.place.slot) return out;
   out.judge(Property::Errors, with_two_devices(cell, elsewhere));
@@ -77,13 +95,16 @@ Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
 
 namespace {
 
-// One element more in the last dimension, one less in the first, one dimension more in front.
+// One element more in the last dimension, one less in the first, one dimension more in front, none in the
+// last.
 bool reshape(Values& v, int variant) {
   std::vector<int64_t>& s = v.sizes;
   if (variant == 2) {
     s.insert(s.begin(), 2);
   } else if (s.empty() || (variant == 1 && s[0] == 0)) {
     return false;
+  } else if (variant == 3) {
+    s.back() = 0;
   } else {
     variant == 0 ? ++s.back() : --s.front();
   }
@@ -106,7 +127,7 @@ Findings run_other_shapes(const Cell& cell, Place reference) {
   Findings out;
   if (cell.spec.ordered) return out;
   for (std::size_t i = 0; i < cell.spec.args.size(); ++i) {
-    for (int variant = 0; variant < 3; ++variant) {
+    for (int variant = 0; variant < 4; ++variant) {
       Spec other = cell.spec;
       other.valid = false;
       SpecArg& a = other.args[i];

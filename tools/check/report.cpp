@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
+#include "tenon/core/error.h"
 #include "tenon/core/op.h"
 
 namespace tenon::check {
@@ -31,6 +34,22 @@ std::string kind_of_reason(const std::string& reason) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> read_reasons(const std::string& path) {
+  std::map<std::string, std::string> out;
+  std::ifstream file(path);
+  TENON_CHECK(file, ValueError, path, ": cannot be read");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.empty() || line[0] == '#' || colon == std::string::npos) continue;
+    std::istringstream rows(line.substr(0, colon));
+    for (std::string row; rows >> row;) {
+      TENON_CHECK(core::find_op(row), ValueError, path, ": there is no row ", row);
+      out[row] = line.substr(colon + 2);
+    }
+  }
+  return out;
+}
 
 std::string encode(const std::string& id, const Findings& findings) {
   std::string out = one_line(id);
@@ -85,6 +104,29 @@ void Report::row(const std::string& name, const Counts& c) {
   std::printf("%-40s %8ld %8ld %8ld\n", name.c_str(), c.passed, c.failed, c.not_run);
 }
 
+// Prints the least and the mean, and the rows that have few; the number of those without a reason, or with one that
+// they do not need.
+long Report::judge_number_of_properties() const {
+  std::size_t sum = 0, least = kProperties;
+  long failed = 0;
+  std::printf("\n");
+  for (const auto& [op, unused] : ops_) {
+    auto found = of_op_.find(op);
+    const std::size_t n = found == of_op_.end() ? 0 : found->second.size();
+    auto reason = few_.find(op);
+    const bool few = n < static_cast<std::size_t>(least_), excused = reason != few_.end();
+    sum += n;
+    least = std::min(least, n);
+    if (few && excused) std::printf("%s: %zu properties: %s\n", op.c_str(), n, reason->second.c_str());
+    if (few == excused) continue;
+    std::printf("FAILED %s: %zu properties%s\n", op.c_str(), n, few ? "" : ", and a reason why it has few");
+    ++failed;
+  }
+  std::printf("%zu rows, properties a row: at least %zu, %.1f in the mean\n", ops_.size(), least,
+              static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(ops_.size(), 1)));
+  return failed;
+}
+
 int Report::finish() const {
   std::map<std::string, Counts> families;
   Counts all;
@@ -105,10 +147,7 @@ int Report::finish() const {
   for (std::size_t k = 0; k < why.size() && (list_ || k < 10); ++k) {
     std::printf("%8ld %s\n", why[k].first, why[k].second.c_str());
   }
-  std::size_t properties = 0;
-  for (const auto& [op, set] : of_op_) properties += set.size();
-  std::printf("\n%zu rows, %.1f properties a row\n", ops_.size(),
-              static_cast<double>(properties) / static_cast<double>(std::max<std::size_t>(ops_.size(), 1)));
+  all.failed += judge_number_of_properties();
   for (const std::string& op : no_samples_) std::printf("FAILED %s: has no samples\n", op.c_str());
   std::printf("%ld passed, %ld failed, %ld not run\n", all.passed, all.failed + static_cast<long>(no_samples_.size()),
               all.not_run);

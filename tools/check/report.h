@@ -18,7 +18,9 @@ std::string encode(const std::string& id, const Findings& findings);
 
 class Report {
  public:
-  Report(bool list, bool table) : list_(list), table_(table) {}
+  // A row with fewer than `least` properties fails, unless `few` says why it has no more.
+  Report(bool list, bool table, int least, std::map<std::string, std::string> few)
+      : list_(list), table_(table), least_(least), few_(std::move(few)) {}
   void add(const std::string& encoded);
   void died(const std::string& id, int signal);
   void no_samples(const std::string& op) { no_samples_.push_back(op); }
@@ -33,13 +35,20 @@ class Report {
   };
   static void row(const std::string& name, const Counts& c);
   void count(const std::string& id, Property p, Verdict v);
+  long judge_number_of_properties() const;
 
   bool list_, table_;
+  int least_;
+  std::map<std::string, std::string> few_;  // of a row: the reason
   std::map<std::string, Counts> ops_;
   std::array<Counts, kProperties> properties_;
   std::map<std::string, std::set<int>> of_op_;  // the properties that passed or failed
   std::map<std::string, long> reasons_;         // why not run
   std::vector<std::string> no_samples_;
 };
+
+// The reasons of a file: on each line the names of rows, a colon and why they have few properties. ValueError names a
+// row that is not there.
+std::map<std::string, std::string> read_reasons(const std::string& path);
 
 }  // namespace tenon::check
