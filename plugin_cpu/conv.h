@@ -43,6 +43,11 @@ bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void*
 bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx);
 bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw);
 
+// bfloat16 on a unit of tiles; false if there is none or the case is too small for it, then nothing was written.
+bool conv_forward_tiles(const Conv& c, const void* x, const void* w, const void* bias, void* y);
+bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, const void* bias, void* dx);
+bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, void* dw);
+
 // float32 with as many groups as channels and filters, in two dimensions, windows next to each other; false: not that.
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 

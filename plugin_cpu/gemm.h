@@ -30,12 +30,10 @@ void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Ma
 void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
           sdk::Scalar beta, Mat<void> c);
 
-// bfloat16 factors on a unit of tiles; false if there is none or the product is too small for it, then nothing was
+// bfloat16 on a unit of tiles; false if there is none or the product is too small for it, then nothing was
 // written.
 bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a, Mat<const sdk::BFloat16> b,
                 float beta, Mat<sdk::BFloat16> c);
-bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFloat16> a, Mat<const sdk::BFloat16> b,
-                float beta, Mat<float> c);
 
 // bfloat16, C = A B; false if the machine or the shape does not suit oneDNN, then nothing was written.
 bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<const void> b, Mat<void> c);

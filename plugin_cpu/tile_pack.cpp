@@ -32,10 +32,6 @@ void read_lines(const Lines& from, int64_t lines, int64_t k, Words& to) {
   }
 }
 
-inline void interleave(const uint16_t* even, const uint16_t* odd, int64_t n, uint32_t* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<uint32_t>(odd[i]) << 16 | even[i];
-}
-
 // Lines that lie next to each other, as columns: pairs are rows.
 void read_pairs(const Lines& from, int64_t lines, int64_t k, Words& to) {
   constexpr uint16_t zeros[kSide] = {};

@@ -20,6 +20,10 @@ enum class TileOrder { LinesFirst, PairsFirst };  // what a tile's rows are: of 
 
 inline int64_t tiles(int64_t n, int64_t per) { return (n + per - 1) / per; }
 
+inline void interleave(const uint16_t* even, const uint16_t* odd, int64_t n, uint32_t* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<uint32_t>(odd[i]) << 16 | even[i];
+}
+
 // What pack_tiles writes for `lines` lines: those of 16 lines follow each other along k.
 inline int64_t packed_bytes(int64_t lines, int64_t k) {
   return tiles(lines, kTileLines) * tiles(k, kTileDepth) * kTileBytes;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to oneDNN, and bfloat16
-// where the processor multiplies it; else 16-bit floats are computed in float32. Both are rounded once. Other dtypes
-// are unfolded and multiplied.
+// convolution and convolution_backward. Overwritten: every output that is wanted. float32 goes to oneDNN, bfloat16 to
+// tiles or, where the processor multiplies it, to oneDNN; else 16-bit floats are computed in float32. Both are rounded
+// once. Other dtypes are unfolded and multiplied.
 #include "tenon/sdk/ops/convolution.h"
 #include "tenon/sdk/ops/convolution_backward.h"
 
@@ -113,18 +113,26 @@ bool native_pays(DType t, const Conv& c) {
   return t == kBFloat16 && c.work() * c.batch > 65536 && tenon::cpu::bf16_by_onednn();
 }
 
-// The gradients by input and weight without widening; false: not taken, though an output may have been written.
-bool backward_native(const Conv& c, bool transposed, Tensor dx, Tensor dw, Tensor dy, Tensor x, Tensor w) {
-  const DType t = dy.dtype();
+// bfloat16 without widening; false: not taken, then nothing was written.
+bool forward_native(DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+  if (t != kBFloat16) return false;
+  return tenon::cpu::conv_forward_tiles(c, x, w, bias, y) ||
+         (native_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, bias, y));
+}
+
+bool backward_data_native(DType t, const Conv& c, const void* dy, const void* w, const void* bias, void* dx) {
+  if (t != kBFloat16) return false;
+  return tenon::cpu::conv_backward_data_tiles(c, dy, w, bias, dx) ||
+         (!bias && native_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w, dx));
+}
+
+bool backward_weights_native(const Conv& c, const void* x, const void* dy, Tensor dw) {
+  const DType t = dw.dtype();
+  if (t != kBFloat16) return false;
+  if (tenon::cpu::conv_backward_weights_tiles(c, x, dy, dw.data())) return true;
   if (!native_pays(t, c)) return false;
-  if (dx.defined() && !(transposed ? tenon::cpu::conv_forward_onednn(t, c, dy.data(), w.data(), nullptr, dx.data())
-                                   : tenon::cpu::conv_backward_data_onednn(t, c, dy.data(), w.data(), dx.data()))) {
-    return false;
-  }
-  if (!dw.defined()) return true;
   const Widened out(dw, false);
-  const void *wide = transposed ? dy.data() : x.data(), *narrow = transposed ? x.data() : dy.data();
-  if (!tenon::cpu::conv_backward_weights_onednn(t, c, wide, narrow, static_cast<float*>(out.data()))) return false;
+  if (!tenon::cpu::conv_backward_weights_onednn(t, c, x, dy, static_cast<float*>(out.data()))) return false;
   out.store();
   return true;
 }
@@ -138,13 +146,12 @@ int64_t plane(Tensor t) {
 tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints stride, Ints padding,
                       Ints dilation, bool transposed, Ints, int64_t groups) {
   if (out.numel() == 0) return TN_OK;
-  if (!transposed && input.numel() > 0 && weight.numel() > 0) {
-    const Conv c = geometry(input, weight, out, stride, padding, dilation, groups);
-    if (native_pays(input.dtype(), c) &&
-        tenon::cpu::conv_forward_onednn(input.dtype(), c, input.data(), weight.data(),
-                                        bias.defined() ? bias.data() : nullptr, out.data())) {
-      return TN_OK;
-    }
+  if (input.numel() > 0 && weight.numel() > 0) {
+    const Conv c = transposed ? geometry(out, weight, input, stride, padding, dilation, groups)
+                              : geometry(input, weight, out, stride, padding, dilation, groups);
+    const auto native = transposed ? backward_data_native : forward_native;
+    const void* b = bias.defined() ? bias.data() : nullptr;
+    if (native(input.dtype(), c, input.data(), weight.data(), b, out.data())) return TN_OK;
   }
   const Widened x(input, true), w(weight, true), b(bias, true), y(out, false);
   const DType t = y.dtype();
@@ -161,26 +168,24 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
   return TN_OK;
 }
 
-void backward_widened(const Conv& c, bool transposed, Tensor grad_input, Tensor grad_weight, Tensor grad_output,
-                      Tensor input, Tensor weight) {
-  const Widened dy(grad_output, true), x(input, true), w(weight, true);
-  const DType t = dy.dtype();
-  if (grad_input.defined()) {
-    const Widened out(grad_input, false);
-    if (transposed)
-      forward(t, c, dy.data(), w.data(), nullptr, out.data());
-    else
-      backward_data(t, c, dy.data(), w.data(), out.data());
-    out.store();
-  }
-  if (grad_weight.defined()) {
-    const Widened out(grad_weight, false);
-    if (transposed)
-      backward_weights(t, c, dy.data(), x.data(), out.data());
-    else
-      backward_weights(t, c, x.data(), dy.data(), out.data());
-    out.store();
-  }
+// The gradient by the input.
+void input_gradient(const Conv& c, bool transposed, Tensor dx, Tensor dy, Tensor w) {
+  const auto native = transposed ? forward_native : backward_data_native;
+  if (native(dy.dtype(), c, dy.data(), w.data(), nullptr, dx.data())) return;
+  const Widened wide_dy(dy, true), wide_w(w, true), out(dx, false);
+  if (transposed)
+    forward(out.dtype(), c, wide_dy.data(), wide_w.data(), nullptr, out.data());
+  else
+    backward_data(out.dtype(), c, wide_dy.data(), wide_w.data(), out.data());
+  out.store();
+}
+
+// Of the weights: `x` is on the wider side, `dy` on the other one.
+void weight_gradient(const Conv& c, Tensor dw, Tensor x, Tensor dy) {
+  if (backward_weights_native(c, x.data(), dy.data(), dw)) return;
+  const Widened wide_x(x, true), wide_dy(dy, true), out(dw, false);
+  backward_weights(out.dtype(), c, wide_x.data(), wide_dy.data(), out.data());
+  out.store();
 }
 
 tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad_output,
@@ -192,8 +197,11 @@ tn_status convolution_backward(Call&, Tensor grad_input, Tensor grad_weight, Ten
   if (empty) {
     if (grad_input.defined()) zero(grad_input);
     if (grad_weight.defined()) zero(grad_weight);
-  } else if (!backward_native(c, transposed, grad_input, grad_weight, grad_output, input, weight)) {
-    backward_widened(c, transposed, grad_input, grad_weight, grad_output, input, weight);
+  } else {
+    if (grad_input.defined()) input_gradient(c, transposed, grad_input, grad_output, weight);
+    if (grad_weight.defined()) {
+      weight_gradient(c, grad_weight, transposed ? grad_output : input, transposed ? input : grad_output);
+    }
   }
   if (grad_bias.defined()) {
     const Widened dy(grad_output, true), out(grad_bias, false);
