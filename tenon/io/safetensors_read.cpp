@@ -5,16 +5,14 @@
 #include <cstring>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "checksum.h"
 #include "content.h"
+#include "json.h"
 #include "tenon/ops.h"
 
 namespace tenon::serialize::detail {
 namespace {
-
-using json = nlohmann::json;
 
 struct FormatDtype {
   std::string_view name;
@@ -33,27 +31,21 @@ struct Source {
   }
 };
 
-// The strict part of parsing: depth, duplicate keys. The values are checked where they are used.
-json parse(const Source& source, const char* what, std::string_view text) {
-  std::vector<std::set<std::string>> seen;
-  auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start || event == json::parse_event_t::array_start) {
-      source.check(depth < kMaxDepth, what, " nests deeper than ", kMaxDepth, " levels");
-      seen.emplace_back();
-    } else if (event == json::parse_event_t::object_end || event == json::parse_event_t::array_end) {
-      seen.pop_back();
-    } else if (event == json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      source.check(seen.back().insert(key).second, what, " names '", key, "' twice");
-    }
-    return true;
-  };
+Json parse(const Source& source, const char* what, std::string_view text) {
   try {
-    return json::parse(text, watch);
-  } catch (const json::exception& e) {
-    source.check(false, what, " is not valid JSON: ", e.what());
+    return Json::parse(text, kMaxDepth);
+  } catch (const Json::Error& e) {
+    source.check(false, what, " ", e.what());
   }
   return {};
+}
+
+// The value as a T; `wanted` tells what it is not.
+template <class T>
+const T& expect(const Source& source, const Json* v, const std::string& where, const char* wanted) {
+  const T* value = v ? v->as<T>() : nullptr;
+  source.check(value, where, " is ", wanted);
+  return *value;
 }
 
 struct Entry {
@@ -63,17 +55,16 @@ struct Entry {
   uint64_t begin = 0, end = 0;
 };
 
-uint64_t natural(const Source& source, const std::string& where, const json& v) {
-  source.check(v.is_number_unsigned(), where, " is not a whole number from zero up");
-  return v.get<uint64_t>();
+uint64_t natural(const Source& source, const std::string& where, const Json* v) {
+  return expect<uint64_t>(source, v, where, "not a whole number from zero up");
 }
 
-std::vector<int64_t> numbers(const Source& source, const std::string& where, const json& v) {
-  source.check(v.is_array() && v.size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims,
-               " numbers");
+std::vector<int64_t> numbers(const Source& source, const std::string& where, const Json* v) {
+  auto* list = v ? v->as<Json::Array>() : nullptr;
+  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims, " numbers");
   std::vector<int64_t> out;
-  for (const auto& n : v) {
-    uint64_t u = natural(source, where, n);
+  for (const auto& n : *list) {
+    uint64_t u = natural(source, where, &n);
     source.check(u <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where, " has a number too large");
     out.push_back(static_cast<int64_t>(u));
   }
@@ -92,33 +83,33 @@ uint64_t checked_bytes(const Source& source, const std::string& name, const std:
   return bytes;
 }
 
-Entry parse_entry(const Source& source, const std::string& name, const json& v) {
+Entry parse_entry(const Source& source, const std::string& name, const Json& v) {
   std::string where = "tensor '" + name.substr(0, 80) + "'";
   source.check(name.size() <= kMaxName, where, ": the name is longer than ", kMaxName, " bytes");
-  source.check(
-      v.is_object() && v.size() == 3 && v.contains("dtype") && v.contains("shape") && v.contains("data_offsets"), where,
-      " does not have exactly dtype, shape and data_offsets");
-  source.check(v["dtype"].is_string(), where, ": dtype is not a string");
+  auto* members = v.as<Json::Object>();
+  source.check(members && members->size() == 3 && v.find("dtype") && v.find("shape") && v.find("data_offsets"), where,
+               " does not have exactly dtype, shape and data_offsets");
+  const auto& dtype_text = expect<std::string>(source, v.find("dtype"), where + ": dtype", "not a string");
+  auto dtype = from_format_name(dtype_text);
+  TENON_CHECK(dtype, NotImplementedError, "load: ", source.name, ": ", where, " has dtype ", dtype_text,
+              ", which is not supported");
   Entry e;
   e.name = name;
-  auto dtype = from_format_name(v["dtype"].get_ref<const std::string&>());
-  TENON_CHECK(dtype, NotImplementedError, "load: ", source.name, ": ", where, " has dtype ",
-              v["dtype"].get<std::string>(), ", which is not supported");
   e.dtype = *dtype;
-  e.shape = numbers(source, where + ": shape", v["shape"]);
-  const json& offsets = v["data_offsets"];
-  source.check(offsets.is_array() && offsets.size() == 2, where, ": data_offsets is not a pair");
-  e.begin = natural(source, where + ": data_offsets", offsets[0]);
-  e.end = natural(source, where + ": data_offsets", offsets[1]);
+  e.shape = numbers(source, where + ": shape", v.find("shape"));
+  auto* offsets = v.find("data_offsets")->as<Json::Array>();
+  source.check(offsets && offsets->size() == 2, where, ": data_offsets is not a pair");
+  e.begin = natural(source, where + ": data_offsets", &(*offsets)[0]);
+  e.end = natural(source, where + ": data_offsets", &(*offsets)[1]);
   source.check(e.begin <= e.end && e.end - e.begin == checked_bytes(source, name, e.shape, e.dtype), where,
                ": data_offsets do not fit shape and dtype");
   return e;
 }
 
-std::vector<Entry> parse_entries(const Source& source, const json& header, uint64_t data_size) {
+std::vector<Entry> parse_entries(const Source& source, const Json::Object& header, uint64_t data_size) {
   std::vector<Entry> entries;
   source.check(header.size() <= kMaxTensors, "has more than ", kMaxTensors, " tensors");
-  for (const auto& [name, v] : header.items()) {
+  for (const auto& [name, v] : header) {
     if (name != "__metadata__") entries.push_back(parse_entry(source, name, v));
   }
   std::sort(entries.begin(), entries.end(),
@@ -162,10 +153,13 @@ void check_checksum(const Source& source, const std::string& expected, const cha
 }
 
 // The strided view, if every element that it reaches is inside the base.
-Tensor make_view(const Source& source, const std::string& where, const Tensor& base, const json& v) {
-  auto shape = numbers(source, where + ": shape", v.value("shape", json()));
-  auto strides = numbers(source, where + ": strides", v.value("strides", json()));
-  auto offset = numbers(source, where + ": offset", json::array({v.value("offset", json())}))[0];
+Tensor make_view(const Source& source, const std::string& where, const Tensor& base, const Json& v) {
+  auto shape = numbers(source, where + ": shape", v.find("shape"));
+  auto strides = numbers(source, where + ": strides", v.find("strides"));
+  uint64_t start = natural(source, where + ": offset", v.find("offset"));
+  source.check(start <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where,
+               ": offset has a number too large");
+  auto offset = static_cast<int64_t>(start);
   source.check(shape.size() == strides.size(), where, ": shape and strides differ in length");
   checked_bytes(source, where, shape, base.scalar_type());
   int64_t last = offset;
@@ -181,8 +175,8 @@ Tensor make_view(const Source& source, const std::string& where, const Tensor& b
 }
 
 // Same values, in memory as strides say.
-Tensor restride(const Source& source, const std::string& where, const Tensor& t, const json& v) {
-  auto strides = numbers(source, where + ": strides", v["strides"]);
+Tensor restride(const Source& source, const std::string& where, const Tensor& t, const Json& strides_of) {
+  auto strides = numbers(source, where + ": strides", &strides_of);
   source.check(strides.size() == static_cast<std::size_t>(t.dim()), where, ": as many strides as sizes expected");
   int64_t span = t.numel() > 0;
   for (int64_t d = 0; d < t.dim() && t.numel() > 0; ++d) {
@@ -198,25 +192,28 @@ Tensor restride(const Source& source, const std::string& where, const Tensor& t,
   return out;
 }
 
-void read_extras(const Source& source, const json& extra, Content& content) {
-  source.check(extra.is_object(), "tenon.tensors is not an object");
-  for (const auto& [name, v] : extra.items()) {
+void read_extras(const Source& source, const Json& extra, Content& content) {
+  const auto& members = expect<Json::Object>(source, &extra, "tenon.tensors", "not an object");
+  for (const auto& [name, v] : members) {
     std::string where = "tenon.tensors: '" + name + "'";
-    source.check(v.is_object(), where, " is not an object");
-    if (v.contains("of")) {
-      source.check(v["of"].is_string() && !content.tensors.count(name), where, " is no view of another tensor");
-      auto base = content.tensors.find(v["of"].get_ref<const std::string&>());
+    source.check(v.as<Json::Object>(), where, " is not an object");
+    if (const Json* of = v.find("of")) {
+      auto* base_name = of->as<std::string>();
+      source.check(base_name && !content.tensors.count(name), where, " is no view of another tensor");
+      auto base = content.tensors.find(*base_name);
       source.check(base != content.tensors.end() && base->second.is_contiguous(), where,
                    " is a view of a tensor that is not there");
       content.tensors[name] = make_view(source, where, base->second, v);
     } else {
       auto it = content.tensors.find(name);
       source.check(it != content.tensors.end(), where, " is not in the file");
-      if (v.contains("strides")) it->second = restride(source, where, it->second, v);
+      if (const Json* strides = v.find("strides")) it->second = restride(source, where, it->second, *strides);
     }
   }
-  for (const auto& [name, v] : extra.items()) {
-    if (!v.value("requires_grad", json(false)).is_boolean() || !v.value("requires_grad", false)) continue;
+  for (const auto& [name, v] : members) {
+    const Json* wanted = v.find("requires_grad");
+    const bool* flag = wanted ? wanted->as<bool>() : nullptr;
+    if (!flag || !*flag) continue;
     Tensor& t = content.tensors.at(name);
     source.check(isFloatingType(t.scalar_type()), "tenon.tensors: '", name, "' of dtype ", dtype_name(t.scalar_type()),
                  " cannot require grad");
@@ -224,54 +221,74 @@ void read_extras(const Source& source, const json& extra, Content& content) {
   }
 }
 
-double to_double(const Source& source, const std::string& key, const json& v) {
-  if (v.is_number()) return v.get<double>();
-  source.check(v == "nan" || v == "inf" || v == "-inf", "tenon.values: '", key, "' is not a number");
-  double inf = std::numeric_limits<double>::infinity();
-  return v == "nan" ? std::numeric_limits<double>::quiet_NaN() : v == "inf" ? inf : -inf;
+std::optional<int64_t> to_whole(const Json& v) {
+  if (auto* below = v.as<int64_t>()) return *below;
+  auto* n = v.as<uint64_t>();
+  if (!n || *n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
+  return static_cast<int64_t>(*n);
 }
 
-IValue read_value(const Source& source, const std::string& key, const json& v) {
-  source.check(v.is_object() && v.size() == 1, "tenon.values: '", key, "' is not one kind and its value");
-  const std::string& kind = v.begin().key();
-  const json& x = v.begin().value();
+std::optional<double> to_double(const Json& v) {
+  if (auto* number = v.as<double>()) return *number;
+  if (auto* n = v.as<uint64_t>()) return static_cast<double>(*n);
+  if (auto* n = v.as<int64_t>()) return static_cast<double>(*n);
+  auto* text = v.as<std::string>();
+  if (!text) return std::nullopt;
+  if (*text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (*text == "inf") return std::numeric_limits<double>::infinity();
+  if (*text == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+// All of a list, or nothing.
+template <class T>
+std::optional<std::vector<T>> to_list(const Json& v, std::optional<T> (*one)(const Json&)) {
+  auto* list = v.as<Json::Array>();
+  if (!list) return std::nullopt;
+  std::vector<T> out;
+  for (const auto& item : *list) {
+    auto value = one(item);
+    if (!value) return std::nullopt;
+    out.push_back(*value);
+  }
+  return out;
+}
+
+IValue read_value(const Source& source, const std::string& key, const Json& v) {
+  auto* members = v.as<Json::Object>();
+  source.check(members && members->size() == 1, "tenon.values: '", key, "' is not one kind and its value");
+  const auto& [kind, x] = members->front();
   if (kind == "none") return {};
-  if (kind == "double") return to_double(source, key, x);
-  if (kind == "int" && x.is_number_integer()) return x.get<int64_t>();
-  if (kind == "bool" && x.is_boolean()) return x.get<bool>();
-  if (kind == "string" && x.is_string()) return x.get<std::string>();
-  if (kind == "ints" && x.is_array()) {
-    std::vector<int64_t> out;
-    for (const auto& n : x) {
-      source.check(n.is_number_integer(), "tenon.values: '", key, "' has what is no whole number");
-      out.push_back(n.get<int64_t>());
-    }
-    return out;
-  }
-  if (kind == "doubles" && x.is_array()) {
-    std::vector<double> out;
-    for (const auto& n : x) out.push_back(to_double(source, key, n));
-    return out;
-  }
-  source.check(false, "tenon.values: '", key, "' has an unknown kind or the wrong value for it");
-  return {};
+  std::optional<IValue> value;
+  auto take = [&](auto&& found) {
+    if (found) value = IValue(*found);
+  };
+  if (kind == "double") take(to_double(x));
+  if (kind == "int") take(to_whole(x));
+  if (kind == "bool") take(x.as<bool>());
+  if (kind == "string") take(x.as<std::string>());
+  if (kind == "ints") take(to_list(x, to_whole));
+  if (kind == "doubles") take(to_list(x, to_double));
+  source.check(value.has_value(), "tenon.values: '", key, "' has an unknown kind or the wrong value for it");
+  return *value;
 }
 
-void read_metadata(const Source& source, const json& meta, Content& content) {
-  if (auto it = meta.find("tenon.tensors"); it != meta.end()) {
-    read_extras(source, parse(source, "tenon.tensors", it->get_ref<const std::string&>()), content);
+void read_metadata(const Source& source, const Json& meta, Content& content) {
+  // Every value of the metadata is a string: checked before.
+  auto part = [&](const char* name) -> std::optional<Json> {
+    const Json* text = meta.find(name);
+    if (!text) return std::nullopt;
+    return parse(source, name, *text->as<std::string>());
+  };
+  if (auto extras = part("tenon.tensors")) read_extras(source, *extras, content);
+  if (auto values = part("tenon.values")) {
+    for (const auto& [key, v] : expect<Json::Object>(source, &*values, "tenon.values", "not an object")) {
+      content.values[key] = read_value(source, key, v);
+    }
   }
-  if (auto it = meta.find("tenon.values"); it != meta.end()) {
-    json values = parse(source, "tenon.values", it->get_ref<const std::string&>());
-    source.check(values.is_object(), "tenon.values is not an object");
-    for (const auto& [key, v] : values.items()) content.values[key] = read_value(source, key, v);
-  }
-  if (auto it = meta.find("tenon.archives"); it != meta.end()) {
-    json names = parse(source, "tenon.archives", it->get_ref<const std::string&>());
-    source.check(names.is_array(), "tenon.archives is not a list");
-    for (const auto& n : names) {
-      source.check(n.is_string(), "tenon.archives has what is no string");
-      content.archives.insert(n.get<std::string>());
+  if (auto names = part("tenon.archives")) {
+    for (const auto& n : expect<Json::Array>(source, &*names, "tenon.archives", "not a list")) {
+      content.archives.insert(expect<std::string>(source, &n, "tenon.archives: a name", "not a string"));
     }
   }
 }
@@ -310,15 +327,17 @@ Content read_safetensors(const std::string& name, const char* data, std::size_t 
                " are there");
   source.check(header_size > 0 && data[8] == '{', "is no safetensors file: its header does not begin with '{'");
   std::size_t data_at = 8 + static_cast<std::size_t>(header_size);
-  json header = parse(source, "its header", std::string_view(data + 8, static_cast<std::size_t>(header_size)));
-  json meta = header.value("__metadata__", json::object());
-  source.check(meta.is_object(), "__metadata__ is not an object");
-  for (const auto& [key, v] : meta.items()) source.check(v.is_string(), "__metadata__: '", key, "' is not a string");
-  auto entries = parse_entries(source, header, size - data_at);
-  if (auto it = meta.find("tenon.checksum"); it != meta.end()) {
-    check_checksum(source, it->get_ref<const std::string&>(), data, data_at, size);
+  Json header = parse(source, "its header", std::string_view(data + 8, static_cast<std::size_t>(header_size)));
+  const Json* given = header.find("__metadata__");
+  Json meta = given ? *given : Json(Json::Object());
+  for (const auto& [key, v] : expect<Json::Object>(source, &meta, "__metadata__", "not an object")) {
+    expect<std::string>(source, &v, "__metadata__: '" + key + "'", "not a string");
+  }
+  auto entries = parse_entries(source, *header.as<Json::Object>(), size - data_at);
+  if (const Json* checksum = meta.find("tenon.checksum")) {
+    check_checksum(source, *checksum->as<std::string>(), data, data_at, size);
   } else {
-    source.check(!meta.contains("tenon.format"), "is corrupt: it has lost its checksum");
+    source.check(!meta.find("tenon.format"), "is corrupt: it has lost its checksum");
   }
   Content content;
   for (const auto& e : entries) {

@@ -4,26 +4,24 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "checksum.h"
 #include "content.h"
+#include "json.h"
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
 
 namespace tenon::serialize::detail {
 namespace {
 
-using json = nlohmann::json;
-
-struct Entry {
+struct Part {
   std::string name;
   Tensor data;  // contiguous, on the CPU
 };
 
 struct Plan {
-  std::vector<Entry> entries;
-  json extra = json::object();  // tenon.tensors
+  std::vector<Part> entries;
+  std::map<std::string, Json::Object> extra;  // tenon.tensors
 };
 
 int64_t storage_key(const Tensor& t) { return reinterpret_cast<int64_t>(t.unsafeGetTensorImpl()->storage.get()); }
@@ -54,15 +52,13 @@ bool may_overlap(const Tensor& t) {
 Tensor to_host(const Tensor& t) { return t.detach().cpu().contiguous(); }
 
 void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
-  if (!t.is_contiguous()) plan.extra[name]["strides"] = t.strides().vec();
+  if (!t.is_contiguous()) plan.extra[name].emplace_back("strides", Json::list(t.strides()));
   plan.entries.push_back({name, to_host(t)});
 }
 
 void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::string& of, int64_t offset) {
-  plan.extra[name]["of"] = of;
-  plan.extra[name]["offset"] = offset;
-  plan.extra[name]["shape"] = t.sizes().vec();
-  plan.extra[name]["strides"] = t.strides().vec();
+  plan.extra[name] = {
+      {"of", of}, {"offset", offset}, {"shape", Json::list(t.sizes())}, {"strides", Json::list(t.strides())}};
 }
 
 // Tensors of one storage and dtype: one of them holds the data of all, or a hidden entry does.
@@ -109,61 +105,66 @@ Plan make_plan(const Content& content) {
     const Tensor& t = content.tensors.at(name);
     auto& group = groups[{storage_key(t), t.scalar_type()}];
     if (group[0] == name) add_group(plan, group, content, hidden);
-    if (t.requires_grad()) plan.extra[name]["requires_grad"] = true;
+    if (t.requires_grad()) plan.extra[name].emplace_back("requires_grad", true);
   }
   return plan;
 }
 
 // JSON has no infinity and no NaN.
-json number(double v) {
+Json number(double v) {
   if (std::isfinite(v)) return v;
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
 }
 
-json value_json(const IValue& v) {
-  if (v.isDouble()) return {{"double", number(v.toDouble())}};
-  if (v.isInt()) return {{"int", v.toInt()}};
-  if (v.isBool()) return {{"bool", v.toBool()}};
-  if (v.isString()) return {{"string", v.toStringRef()}};
-  if (v.isIntList()) return {{"ints", v.toIntVector()}};
+Json value_json(const IValue& v) {
+  auto of = [](const char* kind, Json value) { return Json(Json::Object{{kind, std::move(value)}}); };
+  if (v.isDouble()) return of("double", number(v.toDouble()));
+  if (v.isInt()) return of("int", v.toInt());
+  if (v.isBool()) return of("bool", v.toBool());
+  if (v.isString()) return of("string", v.toStringRef());
+  if (v.isIntList()) return of("ints", Json::list(v.toIntVector()));
   if (v.isDoubleList()) {
-    json list = json::array();
+    Json::Array list;
     for (double d : v.toDoubleVector()) list.push_back(number(d));
-    return {{"doubles", list}};
+    return of("doubles", std::move(list));
   }
-  return {{"none", nullptr}};
+  return of("none", {});
 }
 
-json make_metadata(const Content& content, const Plan& plan) {
-  json meta = {{"tenon.format", "1"}, {"tenon.checksum", std::string(kChecksumDigits, '0')}};
-  if (!plan.extra.empty()) meta["tenon.tensors"] = plan.extra.dump();
-  if (!content.values.empty()) {
-    json values = json::object();
-    for (const auto& [key, value] : content.values) values[key] = value_json(value);
-    meta["tenon.values"] = values.dump();
+Json make_metadata(const Content& content, const Plan& plan) {
+  Json::Object meta = {{"tenon.checksum", std::string(kChecksumDigits, '0')}, {"tenon.format", "1"}};
+  if (!plan.extra.empty()) {
+    meta.emplace_back("tenon.tensors", Json(Json::Object(plan.extra.begin(), plan.extra.end())).dump());
   }
-  if (!content.archives.empty()) meta["tenon.archives"] = json(content.archives).dump();
+  if (!content.values.empty()) {
+    Json::Object values;
+    for (const auto& [key, value] : content.values) values.emplace_back(key, value_json(value));
+    meta.emplace_back("tenon.values", Json(std::move(values)).dump());
+  }
+  if (!content.archives.empty()) meta.emplace_back("tenon.archives", Json::list(content.archives).dump());
   return meta;
+}
+
+std::string header_text(const Content& content, const Plan& plan) {
+  try {
+    Json::Object header = {{"__metadata__", make_metadata(content, plan)}};
+    uint64_t offset = 0;
+    for (const auto& e : plan.entries) {
+      uint64_t bytes = static_cast<uint64_t>(e.data.numel()) * elementSize(e.data.scalar_type());
+      header.emplace_back(e.name, Json::Object{{"dtype", *format_name(e.data.scalar_type())},
+                                               {"shape", Json::list(e.data.sizes())},
+                                               {"data_offsets", Json::Array{offset, offset + bytes}}});
+      offset += bytes;
+    }
+    return Json(std::move(header)).dump();
+  } catch (const Json::Error&) {
+    throw ValueError("save: a key or a string value is not UTF-8, which safetensors needs");
+  }
 }
 
 // With the length in front, padded so that the data is aligned to 8 bytes.
 std::string make_header(const Content& content, const Plan& plan) {
-  nlohmann::ordered_json header;
-  header["__metadata__"] = make_metadata(content, plan);
-  uint64_t offset = 0;
-  for (const auto& e : plan.entries) {
-    uint64_t bytes = static_cast<uint64_t>(e.data.numel()) * elementSize(e.data.scalar_type());
-    header[e.name] = {{"dtype", *format_name(e.data.scalar_type())},
-                      {"shape", e.data.sizes().vec()},
-                      {"data_offsets", {offset, offset + bytes}}};
-    offset += bytes;
-  }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const json::exception&) {
-    throw ValueError("save: a key or a string value is not UTF-8, which safetensors needs");
-  }
+  std::string text = header_text(content, plan);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   TENON_CHECK(text.size() <= kMaxHeader, ValueError, "save: the header has ", text.size(), " bytes, the limit is ",
               kMaxHeader);
@@ -178,12 +179,12 @@ void write_safetensors(const Content& content, const std::function<void(const vo
   NoGradGuard no_grad;
   Plan plan = make_plan(content);
   // Wide types first keeps every tensor aligned to its element size.
-  std::stable_sort(plan.entries.begin(), plan.entries.end(), [](const Entry& a, const Entry& b) {
+  std::stable_sort(plan.entries.begin(), plan.entries.end(), [](const Part& a, const Part& b) {
     return elementSize(a.data.scalar_type()) > elementSize(b.data.scalar_type());
   });
   std::string header = make_header(content, plan);
   uint32_t crc = crc32(0, header.data(), header.size());
-  auto bytes = [](const Entry& e) {
+  auto bytes = [](const Part& e) {
     return static_cast<std::size_t>(e.data.numel()) * elementSize(e.data.scalar_type());
   };
   for (const auto& e : plan.entries) crc = crc32(crc, e.data.data_ptr(), bytes(e));

@@ -4,18 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "factory.h"
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
 namespace {
 
-// What a factory fills is made without history, and asks for one at the end.
-TensorOptions plain(const TensorOptions& o) { return o.requires_grad(std::nullopt); }
-Tensor finish(Tensor t, const TensorOptions& o) {
-  if (o.requires_grad()) t.set_requires_grad(true);
-  return t;
-}
 TensorOptions like(const Tensor& self, const TensorOptions& o) {
   return self.options().requires_grad(std::nullopt).merge_in(o);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "factory.h"
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
 
@@ -12,12 +13,7 @@ namespace {
 
 using Gen = std::optional<Generator>;
 
-TensorOptions plain(const TensorOptions& o) { return o.requires_grad(std::nullopt); }
 TensorOptions integers(const TensorOptions& o) { return plain(o).dtype(o.has_dtype() ? o.dtype() : kLong); }
-Tensor finish(Tensor t, const TensorOptions& o) {
-  if (o.requires_grad()) t.set_requires_grad(true);
-  return t;
-}
 
 void check_p(const char* op, double p) {
   TENON_CHECK(p >= 0 && p <= 1, ValueError, op, ": argument 'p' must be in [0, 1], got ", p);
