@@ -29,6 +29,8 @@ struct TileUnit {
 
 // Null where the processor, the system or this build has no AMX for bfloat16. The first call asks the system for it.
 const TileUnit* amx_unit();
+// The same unasked: null only in builds for other processors. Its instructions trap where they cannot run.
+const TileUnit* amx_instructions();
 // The same arithmetic in plain C++, for tests of what is built on a unit.
 const TileUnit* emulated_unit();
 

@@ -69,18 +69,22 @@ bool system_permits_it() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
-constexpr TileUnit kUnit = tile_unit_of<Amx>();
-
 }  // namespace
+
+const TileUnit* amx_instructions() {
+  static constexpr TileUnit unit = tile_unit_of<Amx>();
+  return &unit;
+}
 
 const TileUnit* amx_unit() {
   static const bool works = processor_has_it() && system_saves_it() && system_permits_it();
-  return works ? &kUnit : nullptr;
+  return works ? amx_instructions() : nullptr;
 }
 
 }  // namespace tenon::cpu
 #else
 namespace tenon::cpu {
+const TileUnit* amx_instructions() { return nullptr; }
 const TileUnit* amx_unit() { return nullptr; }
 }  // namespace tenon::cpu
 #endif
