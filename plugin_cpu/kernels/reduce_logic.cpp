@@ -13,26 +13,29 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-template <class T, bool kAny>
+// Over elements as integers of their size. any keeps the bits that it saw, all whether it saw a zero.
+template <class U, bool kAny>
 struct LogicOp {
-  using In = T;
-  using Acc = uint8_t;
+  using In = U;
+  using Acc = U;
   using Out = uint8_t;
-  Acc identity() const { return kAny ? 0 : 1; }
-  HWY_INLINE Acc load(T v, int64_t) const { return static_cast<sdk::compute_t<T>>(v) != 0; }
-  static HWY_INLINE Acc combine(Acc a, Acc b) { return kAny ? a | b : a & b; }
-  Out finish(Acc a) const { return a; }
+  U mask;
+  Acc identity() const { return 0; }
+  HWY_INLINE Acc load(U v, int64_t) const { return kAny ? v : static_cast<U>(-static_cast<U>((v & mask) == 0)); }
+  static HWY_INLINE Acc combine(Acc a, Acc b) { return a | b; }
+  Out finish(Acc a) const { return kAny ? (a & mask) != 0 : a == 0; }
 };
 
 }  // namespace
 
-void Logic(const Plan& plan, sdk::DType dtype, bool any) {
-  sdk::dispatch_all(dtype, [&](auto tag) HWY_ATTR {
-    using T = tn_type(tag);
+// mask: the bits of which one is set unless an element is zero.
+void Logic(const Plan& plan, sdk::DType dtype, uint64_t mask, bool any) {
+  sdk::dispatch_size(dtype, [&](auto tag) HWY_ATTR {
+    using U = tn_type(tag);
     if (any)
-      Reduce(LogicOp<T, true>(), plan);
+      Reduce(LogicOp<U, true>{static_cast<U>(mask)}, plan);
     else
-      Reduce(LogicOp<T, false>(), plan);
+      Reduce(LogicOp<U, false>{static_cast<U>(mask)}, plan);
   });
 }
 
@@ -50,26 +53,33 @@ HWY_EXPORT(Logic);
 
 using namespace sdk;
 
+// A float has two zeros.
+uint64_t value_bits(DType d) { return ~uint64_t{0} >> (64 - d.bits) >> is_floating(d); }
+
+tn_status reduce(const Plan& plan, DType d, bool any) {
+  HWY_DYNAMIC_DISPATCH(Logic)(plan, d, value_bits(d), any);
+  return TN_OK;
+}
+
 template <bool kAny>
 tn_status whole(Call&, Tensor out, Tensor self) {
-  HWY_DYNAMIC_DISPATCH(Logic)(Plan(out, self, std::nullopt, false), self.dtype(), kAny);
-  return TN_OK;
+  return reduce(Plan(out, self, std::nullopt, false), self.dtype(), kAny);
 }
 template <bool kAny>
 tn_status along(Call&, Tensor out, Tensor self, int64_t dim, bool keepdim) {
-  HWY_DYNAMIC_DISPATCH(Logic)(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), kAny);
-  return TN_OK;
+  return reduce(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), kAny);
 }
 tn_status each(const Tensor& out, const Tensor& self) {
   StridedLoop loop(self.sizes());
   loop.add(out);
   loop.add(self);
   loop.finish();
-  dispatch_all(self.dtype(), [&](auto tag) {
-    using T = tn_type(tag);
+  dispatch_size(self.dtype(), [&](auto tag) {
+    using U = tn_type(tag);
+    const U mask = static_cast<U>(value_bits(self.dtype()));
     loop.run(0, loop.numel, [&](char* const* p, const int64_t* strides, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
-        p[0][i * strides[0]] = static_cast<compute_t<T>>(*reinterpret_cast<const T*>(p[1] + i * strides[1])) != 0;
+        p[0][i * strides[0]] = (*reinterpret_cast<const U*>(p[1] + i * strides[1]) & mask) != 0;
       }
     });
   });
@@ -79,8 +89,7 @@ template <bool kAny>
 tn_status several(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim) {
   // An empty list reduces nothing: what is left are tests of the elements.
   if (dim && dim->empty()) return each(out, self);
-  HWY_DYNAMIC_DISPATCH(Logic)(Plan(out, self, dim, keepdim), self.dtype(), kAny);
-  return TN_OK;
+  return reduce(Plan(out, self, dim, keepdim), self.dtype(), kAny);
 }
 
 }  // namespace

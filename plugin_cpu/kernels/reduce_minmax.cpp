@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// amax, amin, max and min of all elements: NaN wins.
+// amax, amin, max and min of all elements: NaN wins. bool is as uint8, whose order it has.
 #include "plugin_cpu/reduce/plan.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,7 +16,7 @@ namespace {
 template <class T, bool kMax>
 struct ExtremumOp {
   using In = T;
-  using Acc = sdk::compute_t<T>;
+  using Acc = T;
   using Out = T;
   using Limits = std::numeric_limits<Acc>;
   Acc identity() const {
@@ -25,7 +25,7 @@ struct ExtremumOp {
     else
       return kMax ? Limits::lowest() : Limits::max();
   }
-  HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
+  HWY_INLINE Acc load(T v, int64_t) const { return v; }
   static HWY_INLINE Acc combine(Acc a, Acc b) {
     if constexpr (std::is_floating_point_v<Acc>) {
       const Acc m = kMax ? (a > b ? a : b) : (a < b ? a : b);
@@ -34,19 +34,40 @@ struct ExtremumOp {
       return kMax ? (a > b ? a : b) : (a < b ? a : b);
     }
   }
-  T finish(Acc a) const { return static_cast<T>(a); }
+  T finish(Acc a) const { return a; }
+};
+
+// 16-bit floats as integers in their order: where the sign is set, the other bits are flipped. NaN is put at the end
+// that wins, where flipping leaves one.
+template <bool kMax>
+struct HalfExtremumOp : ExtremumOp<int16_t, kMax> {
+  using Limits = std::numeric_limits<int16_t>;
+  int16_t infinity;  // its bits
+  static HWY_INLINE int16_t flip(int16_t v) { return static_cast<int16_t>(v ^ (v >> 15 & 0x7fff)); }
+  HWY_INLINE int16_t load(int16_t v, int64_t) const {
+    return (v & 0x7fff) > infinity ? (kMax ? Limits::max() : Limits::lowest()) : flip(v);
+  }
+  int16_t finish(int16_t a) const { return flip(a); }
 };
 
 }  // namespace
 
 void Extremum(const Plan& plan, sdk::DType dtype, bool max) {
-  sdk::dispatch_all(dtype, [&](auto tag) HWY_ATTR {
+  const auto reduce = [&](auto tag) HWY_ATTR {
     using T = tn_type(tag);
     if (max)
       Reduce(ExtremumOp<T, true>(), plan);
     else
       Reduce(ExtremumOp<T, false>(), plan);
-  });
+  };
+  if (!sdk::is_floating(dtype)) return sdk::dispatch_integral(sdk::is_bool(dtype) ? sdk::kUInt8 : dtype, reduce);
+  if (dtype.bits == 32) return reduce(sdk::Type<float>());
+  if (dtype.bits == 64) return reduce(sdk::Type<double>());
+  const int16_t infinity = dtype.code == TN_FLOAT ? 0x7c00 : 0x7f80;
+  if (max)
+    Reduce(HalfExtremumOp<true>{{}, infinity}, plan);
+  else
+    Reduce(HalfExtremumOp<false>{{}, infinity}, plan);
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Vector norms.
-#include "plugin_cpu/reduce/plan.h"
+#include "plugin_cpu/reduce/magnitude.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_norm.cpp"
@@ -46,17 +46,6 @@ struct NormOp {
   }
 };
 
-// The greatest or least magnitude.
-template <class T, bool kMax>
-struct MagnitudeOp : NormOp<T, Norm::One> {
-  using Acc = sdk::accumulate_t<T>;
-  Acc identity() const { return kMax ? Acc(0) : std::numeric_limits<Acc>::infinity(); }
-  static HWY_INLINE Acc combine(Acc a, Acc b) {
-    const Acc m = kMax ? (a > b ? a : b) : (a < b ? a : b);
-    return a != a ? a : m;
-  }
-};
-
 }  // namespace
 
 void VectorNorm(const Plan& plan, sdk::DType dtype, double p) {
@@ -66,8 +55,6 @@ void VectorNorm(const Plan& plan, sdk::DType dtype, double p) {
     if (p == 0) return Reduce(NormOp<T, Norm::Zero>{}, plan);
     if (p == 1) return Reduce(NormOp<T, Norm::One>{}, plan);
     if (p == 2) return Reduce(NormOp<T, Norm::Two>{}, plan);
-    if (p == HUGE_VAL) return Reduce(MagnitudeOp<T, true>{}, plan);
-    if (p == -HUGE_VAL) return Reduce(MagnitudeOp<T, false>{}, plan);
     Reduce(NormOp<T, Norm::Any>{static_cast<Acc>(p)}, plan);
   });
 }
@@ -86,7 +73,12 @@ HWY_EXPORT(VectorNorm);
 using namespace sdk;
 
 tn_status norm(Call&, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool keepdim) {
-  HWY_DYNAMIC_DISPATCH(VectorNorm)(Plan(out, self, dim, keepdim), self.dtype(), p ? p->to<double>() : 2.0);
+  const Plan plan(out, self, dim, keepdim);
+  const double power = p ? p->to<double>() : 2.0;
+  if (std::isinf(power))
+    magnitude(plan, self.dtype(), power > 0);
+  else
+    HWY_DYNAMIC_DISPATCH(VectorNorm)(plan, self.dtype(), power);
   return TN_OK;
 }
 

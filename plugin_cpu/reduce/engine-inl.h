@@ -99,7 +99,21 @@ typename Op::Acc Rows(const Op& op, const Dims& red, const char* p, int64_t begi
   return sum.total(op);
 }
 
-// One result a kept element; long reductions are cut into chunks.
+// Results from the partial ones of their chunks: those of one result are `step` apart, results `next`.
+template <class Op>
+__attribute__((noinline, noclone)) void Combine(const Op& op, const Plan& plan, const typename Op::Acc* partial,
+                                                int64_t chunks, int64_t next, int64_t step) {
+  for (int64_t o = 0; o < plan.kept.count; ++o) {
+    Cascade<Op> sum;
+    for (int64_t c = 0; c < chunks; ++c) sum.add(partial[o * next + c * step]);
+    int64_t in, out;
+    plan.kept.locate(o, &in, &out);
+    *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(sum.total(op));
+  }
+}
+
+// One result a kept element; long reductions are cut into chunks. Here and below: inlined where the pool calls it and
+// where one thread does, a range would be compiled twice.
 template <class Op>
 void ByRows(const Op& op, const Plan& plan) {
   using Acc = typename Op::Acc;
@@ -107,7 +121,7 @@ void ByRows(const Op& op, const Plan& plan) {
   const int64_t chunks = length <= kChunk ? 1 : (length + kChunk - 1) / kChunk;
   std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(outputs * chunks)] : nullptr);
   const int64_t each = length < kChunk ? (length > 0 ? length : 1) : kChunk;
-  sdk::parallel_for(outputs * chunks, kChunk / each, [&](int64_t begin, int64_t end) {
+  const auto range = [&](int64_t begin, int64_t end) HWY_NOINLINE {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t o = task / chunks, first = task % chunks * kChunk;
       const int64_t last = first + kChunk < length ? first + kChunk : length;
@@ -119,15 +133,9 @@ void ByRows(const Op& op, const Plan& plan) {
       else
         *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(v);
     }
-  });
-  if (!partial) return;
-  for (int64_t o = 0; o < outputs; ++o) {
-    Cascade<Op> sum;
-    for (int64_t c = 0; c < chunks; ++c) sum.add(partial[o * chunks + c]);
-    int64_t in, out;
-    plan.kept.locate(o, &in, &out);
-    *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(sum.total(op));
-  }
+  };
+  sdk::parallel_for(outputs * chunks, kChunk / each, range);
+  if (partial) Combine(op, plan, partial.get(), chunks, chunks, 1);
 }
 
 // Rows [begin, end) of the reduced dimensions added into `columns` neighbouring results.
@@ -173,7 +181,7 @@ void ByColumns(const Op& op, const Plan& plan) {
   const int64_t chunks = (length + height - 1) / height;
   std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(plan.kept.count * chunks)] : nullptr);
   const int64_t each = width * (length < height ? length : height);
-  sdk::parallel_for(outer * blocks * chunks, each < kChunk ? kChunk / each : 1, [&](int64_t begin, int64_t end) {
+  const auto range = [&](int64_t begin, int64_t end) HWY_NOINLINE {
     Acc acc[kColumns];
     for (int64_t task = begin; task < end; ++task) {
       const int64_t chunk = task / (outer * blocks), at = task % (outer * blocks);
@@ -186,15 +194,9 @@ void ByColumns(const Op& op, const Plan& plan) {
       Columns(op, plan.reduced, plan.in + in, r0, r1, first, columns, to);
       if (!partial) Store(op, plan, plan.out + out, acc, columns);
     }
-  });
-  if (!partial) return;
-  for (int64_t o = 0; o < plan.kept.count; ++o) {
-    Cascade<Op> sum;
-    for (int64_t c = 0; c < chunks; ++c) sum.add(partial[c * plan.kept.count + o]);
-    int64_t in, out;
-    plan.kept.locate(o, &in, &out);
-    *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(sum.total(op));
-  }
+  };
+  sdk::parallel_for(outer * blocks * chunks, each < kChunk ? kChunk / each : 1, range);
+  if (partial) Combine(op, plan, partial.get(), chunks, 1, plan.kept.count);
 }
 
 template <class Op>
