@@ -80,7 +80,8 @@ void some_images(const Walk& w, const char* weights, int64_t first, int64_t coun
   const int64_t plane = w.window.to_plane(), parts = tiles(plane, kArea);
   const int64_t weight_bytes = packed_bytes(w.to_channels, w.all_depth() * kTileDepth);
   const Images images = pack_images(w.from, w.from_channels, w.window.from_plane(), first, count);
-  sdk::parallel_for(parts * count, 4, [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::clamp<int64_t>(parts * count / 16, 1, 4);
+  sdk::parallel_for(parts * count, grain, [&](int64_t begin, int64_t end) {
     const TileSession session(w.unit);
     for (int64_t q = begin; q < end;) {
       const int64_t at = q / count * kArea, last = std::min(end, (q / count + 1) * count);
