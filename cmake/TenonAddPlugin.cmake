@@ -79,7 +79,7 @@ function(tenon_add_plugin)
   set_target_properties(${target} PROPERTIES
     PREFIX lib SUFFIX .so LIBRARY_OUTPUT_DIRECTORY "${P_OUTPUT_DIRECTORY}"
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LINK_DEPENDS "${_tenon_plugin_dir}/plugin.map" INSTALL_RPATH "$ORIGIN")
+    LINK_DEPENDS "${_tenon_plugin_dir}/plugin.map" INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
   target_compile_definitions(${target} PRIVATE TN_ABI_TARGET_MINOR=${P_TARGET_MINOR})
   # A GNU_UNIQUE symbol keeps a library mapped after dlclose. clang never makes one and refuses the flag.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)

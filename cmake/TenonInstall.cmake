@@ -4,7 +4,8 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tenon_abi tenon_core tenon EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-set_target_properties(tenon PROPERTIES INSTALL_RPATH "$ORIGIN")
+# Built with the path that is installed: CMake pads another one with ":", where an empty part means the current directory.
+set_target_properties(tenon PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 foreach(folder abi core plugins tenon sdk)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/include/ DESTINATION include)
 endforeach()
