@@ -221,6 +221,50 @@ void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
   });
 }
 
+// Rows of sums, `width` apart, to a C whose columns are contiguous.
+template <class T>
+void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
+  for (int64_t j = 0; j < cols; ++j) {
+    T* out = c.data + j * c.cs;
+    for (int64_t i = 0; i < rows; ++i) out[i] = beta == T(0) ? sum[i * width + j] : sum[i * width + j] + beta * out[i];
+  }
+}
+
+// Four by four; `width` is a multiple of 4, and `sum` has rows for the last four.
+template <>
+HWY_INLINE void store_turned(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
+                             const Mat<float>& c) {
+  for (int64_t i = 0; i < rows; i += 4) {
+    for (int64_t j = 0; j < cols; j += 4) {
+      float turned[4][4];
+      turn_four(sum + i * width + j, width, turned[0], 4);
+      for (int64_t q = 0; q < std::min<int64_t>(4, cols - j); ++q) {
+        float* out = c.data + i + (j + q) * c.cs;
+        for (int64_t r = 0; r < std::min<int64_t>(4, rows - i); ++r) {
+          out[r] = beta == 0.0f ? turned[q][r] : turned[q][r] + beta * out[r];
+        }
+      }
+    }
+  }
+}
+
+// A panel whose C has contiguous columns: its rows are made in a buffer, since elements far apart would each take a
+// cache line.
+template <class T>
+void panel_turned(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
+  constexpr int64_t kRun = 4 * kRows;
+  HWY_ALIGN T sum[kRun * kVecs * HWY_MAX_BYTES / sizeof(T)] = {};
+  const T beta = t.beta;
+  const T* a = t.a;
+  t.c = sum, t.c_row = width, t.beta = T(0);
+  for (int64_t i = 0; i < rows; i += kRun) {
+    t.a = a + i * t.a_row;
+    const int64_t run = std::min(kRun, rows - i);
+    panel<T>(run, width, t, 1);
+    store_turned<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
+  }
+}
+
 // At most one panel of columns: A is read once, where it is. Its rows must be contiguous.
 template <class T>
 void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
@@ -229,10 +273,13 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
   const int64_t width = (n + lanes - 1) / lanes * lanes;
   T* packed = static_cast<T*>(ThreadBuffer<Packed>::get(k * width * static_cast<int64_t>(sizeof(T))));
   pack_b(k, n, width, b.data, b.rs, b.cs, packed);
-  const int64_t grain = std::max<int64_t>(1, kGemmSerial / (2 * n * k * kRows)) * kRows;
+  const int64_t grain = std::max<int64_t>(4, kGemmSerial / (2 * n * k * kRows)) * kRows;
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
-    panel<T>(end - begin, n,
-             {k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs}, c.cs);
+    const Tile<T> t{k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs};
+    if (c.rs == 1 && c.cs != 1)
+      panel_turned<T>(end - begin, n, width, t, {t.c, 1, c.cs});
+    else
+      panel<T>(end - begin, n, t, c.cs);
   });
 }
 

@@ -85,6 +85,8 @@ TEST(Matmul, StridesAndSizesAroundTheBlocks) {
         EXPECT_TRUE(close(bmm(at, b), want, tolerance)) << n << " " << k;
         EXPECT_TRUE(close(bmm(a, bt), want, tolerance)) << n << " " << k;
         EXPECT_TRUE(close(mm(at[0], bt[0]), want[0], tolerance)) << n << " " << k;
+        EXPECT_TRUE(close(addmm(b[0][0], a[0], bt[0], 0.5, 2), b[0][0].to(kDouble) * 0.5 + want[0] * 2, 2 * tolerance))
+            << n << " " << k;
         EXPECT_TRUE(close(mv(a[0], b[0].select(1, 2)), want[0].select(1, 2), tolerance)) << n << " " << k;
       }
     }
