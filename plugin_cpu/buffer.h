@@ -54,4 +54,22 @@ class ThreadBuffer {
   int64_t size_ = 0;
 };
 
+// Memory of one call that the thread keeps, unless it is a lot: fresh pages cost more than what is done with them.
+template <class Tag>
+class CallBuffer {
+ public:
+  explicit CallBuffer(int64_t bytes) : heap_(bytes > kMost ? bytes : 0) {
+    p_ = bytes > kMost ? heap_.as<>() : ThreadBuffer<Tag>::get(bytes);
+  }
+  template <class T = void>
+  T* as() const {
+    return static_cast<T*>(p_);
+  }
+
+ private:
+  static constexpr int64_t kMost = 16 << 20;
+  Buffer heap_;
+  void* p_;
+};
+
 }  // namespace tenon::cpu

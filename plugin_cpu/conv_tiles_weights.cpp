@@ -19,11 +19,11 @@ struct Gradient {
   const TileUnit& unit;
   const Conv& c;
   Window window;
-  int64_t channels, filters, depth, columns;
-  const BFloat16 *x, *dy;
-  int64_t batch;   // images that are packed at once
-  int64_t shares;  // of them, summed apart, so that a gradient of few areas has work for threads
-  float* total;    // [share][group][filter][column]
+  int64_t channels, filters, depth = 0, columns = 0;
+  const BFloat16 *x = nullptr, *dy = nullptr;
+  int64_t batch = 0;       // images that are packed at once
+  int64_t shares = 0;      // of them, summed apart, so that a gradient of few areas has work for threads
+  float* total = nullptr;  // [share][group][filter][column]
 
   int64_t down() const { return tiles(filters, kArea); }
   int64_t across() const { return tiles(columns, kArea); }

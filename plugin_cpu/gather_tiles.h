@@ -38,7 +38,7 @@ struct Images {
 // Images [first, first + count), until the thread's next call.
 Images pack_images(const sdk::BFloat16* x, int64_t channels, int64_t plane, int64_t first, int64_t count);
 
-// The pixels that all taps read for pixels [first, first + count) of the other side.
+// The pixels that all taps read for pixels [first, first + count) of the other side. A thread has one at a time.
 class Positions {
  public:
   static constexpr int64_t kMost = 512;

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "plugin_cpu/buffer.h"
+#include "plugin_cpu/convert.h"
 
 namespace tenon::cpu {
 namespace {
@@ -22,7 +23,7 @@ Mat<const float> widened(int64_t rows, int64_t cols, Mat<const T> a, float* to) 
       const T* from = a.data + i * a.rs;
       float* row = to + i * cols;
       if (a.cs == 1)
-        std::transform(from, from + cols, row, [](T x) { return static_cast<float>(x); });
+        to_float(from, row, cols);
       else
         for (int64_t j = 0; j < cols; ++j) row[j] = static_cast<float>(from[j * a.cs]);
     }
@@ -37,23 +38,23 @@ bool gemm_bf16(int64_t m, int64_t n, int64_t k, float alpha, Mat<const sdk::BFlo
          gemm_bf16_onednn(m, n, k, {a.data, a.rs, a.cs}, {b.data, b.rs, b.cs}, {c.data, c.rs, c.cs});
 }
 
+struct WideA;
+struct WideB;
+struct Sums;
+
 template <class T>
 void gemm_half(int64_t m, int64_t n, int64_t k, float alpha, Mat<const T> a, Mat<const T> b, float beta, Mat<T> c) {
   if constexpr (std::is_same_v<T, sdk::BFloat16>) {
     if (gemm_bf16(m, n, k, alpha, a, b, beta, c)) return;
   }
-  Buffer fa(m * k * 4), fb(k * n * 4), fc(m * n * 4);
+  const CallBuffer<WideA> fa(m * k * 4);
+  const CallBuffer<WideB> fb(k * n * 4);
+  const CallBuffer<Sums> fc(m * n * 4);
   float* sum = fc.as<float>();
   gemm(m, n, k, alpha, widened<T>(m, k, a, fa.as<float>()), widened<T>(k, n, b, fb.as<float>()), 0.0f,
        Mat<float>{sum, n, 1});
   sdk::parallel_for(m, row_grain(n), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        T& out = c.data[i * c.rs + j * c.cs];
-        const float x = sum[i * n + j];
-        out = T(beta == 0.0f ? x : x + beta * static_cast<float>(out));
-      }
-    }
+    for (int64_t i = begin; i < end; ++i) store_sums(sum + i * n, n, 1.0f, beta, c.data + i * c.rs, c.cs);
   });
 }
 

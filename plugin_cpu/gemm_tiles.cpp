@@ -25,22 +25,6 @@ struct Product {
   Packed a, b;
 };
 
-// A row of sums is done: to C.
-void store(const Product& p, int64_t n, float* sum, BFloat16* c) {
-  if (p.c.cs == 1) {
-    if (p.alpha != 1) std::transform(sum, sum + n, sum, [&](float x) { return p.alpha * x; });
-    if (p.beta != 0) {
-      std::transform(sum, sum + n, c, sum, [&](float x, BFloat16 y) { return x + p.beta * static_cast<float>(y); });
-    }
-    return from_float(sum, c, n);
-  }
-  for (int64_t j = 0; j < n; ++j) {
-    BFloat16& out = c[j * p.c.cs];
-    const float x = p.alpha * sum[j];
-    out = BFloat16(p.beta == 0 ? x : x + p.beta * static_cast<float>(out));
-  }
-}
-
 void areas(const Product& p, bool serial) {
   const int64_t down = tiles(p.m, kArea), across = tiles(p.n, kArea), count = down * across;
   sdk::parallel_for(count, serial ? count : 1, [&](int64_t begin, int64_t end) {
@@ -50,7 +34,9 @@ void areas(const Product& p, bool serial) {
       const int64_t i = q % down * kArea, j = q / down * kArea;
       const int64_t rows = std::min(kArea, p.m - i), cols = std::min(kArea, p.n - j);
       area.multiply(p.unit, p.a.from(i), p.b.from(j), p.a.depth, rows, cols, false);
-      for (int64_t r = 0; r < rows; ++r) store(p, cols, area.row(r), p.c.data + (i + r) * p.c.rs + j * p.c.cs);
+      for (int64_t r = 0; r < rows; ++r) {
+        store_sums(area.row(r), cols, p.alpha, p.beta, p.c.data + (i + r) * p.c.rs + j * p.c.cs, p.c.cs);
+      }
     }
   });
 }

@@ -13,6 +13,7 @@
 #include "plugin_cpu/bf16.h"
 #include "plugin_cpu/buffer.h"
 #include "plugin_cpu/conv.h"
+#include "plugin_cpu/convert.h"
 
 namespace {
 
@@ -51,11 +52,11 @@ class Widened {
     if (!read || !t.defined() || !half()) return;
     dispatch_floating(t.dtype(), [&](auto tag) {
       using T = tn_type(tag);
-      const T* from = t.data<T>();
       float* to = memory_.as<float>();
-      parallel_for(t.numel(), 32768, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) to[i] = static_cast<float>(from[i]);
-      });
+      if constexpr (is_half_v<T>) {
+        parallel_for(t.numel(), 32768,
+                     [&](int64_t b, int64_t e) { tenon::cpu::to_float(t.data<T>() + b, to + b, e - b); });
+      }
     });
   }
   void* data() const { return !t_.defined() ? nullptr : half() ? memory_.as<>() : t_.data(); }
@@ -65,10 +66,10 @@ class Widened {
     dispatch_floating(t_.dtype(), [&](auto tag) {
       using T = tn_type(tag);
       const float* from = memory_.as<float>();
-      T* to = t_.data<T>();
-      parallel_for(t_.numel(), 32768, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) to[i] = T(from[i]);
-      });
+      if constexpr (is_half_v<T>) {
+        parallel_for(t_.numel(), 32768,
+                     [&](int64_t b, int64_t e) { tenon::cpu::from_float(from + b, t_.data<T>() + b, e - b); });
+      }
     });
   }
 
