@@ -13,21 +13,21 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-template <class T, class O>
+template <class T>
 struct ProdOp {
   using In = T;
   using Acc = sdk::accumulate_t<T>;
-  using Out = O;
+  using Out = std::conditional_t<std::is_integral_v<Acc>, Acc, T>;
   Acc identity() const { return Acc(1); }
   HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
   static HWY_INLINE Acc combine(Acc a, Acc b) { return a * b; }
-  O finish(Acc a) const { return static_cast<O>(a); }
+  Out finish(Acc a) const { return static_cast<Out>(a); }
 };
 
 }  // namespace
 
 void Prod(const Plan& plan, sdk::DType in, sdk::DType out) {
-  DispatchOut(in, out, [&](auto from, auto to) HWY_ATTR { Reduce(ProdOp<tn_type(from), tn_type(to)>{}, plan); });
+  ReduceTo(plan, in, out, [&](auto tag, const Plan& own) HWY_ATTR { Reduce(ProdOp<tn_type(tag)>{}, own); });
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE

@@ -13,27 +13,27 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::reduce::HWY_NAMESPACE {
 namespace {
 
-template <class T, class O>
+template <class T>
 struct SumOp {
   using In = T;
   using Acc = sdk::accumulate_t<T>;
-  using Out = O;
+  using Out = std::conditional_t<std::is_integral_v<Acc>, Acc, T>;
   double divisor;
   Acc identity() const { return Acc(0); }
   HWY_INLINE Acc load(T v, int64_t) const { return static_cast<Acc>(v); }
   static HWY_INLINE Acc combine(Acc a, Acc b) { return a + b; }
-  O finish(Acc a) const {
+  Out finish(Acc a) const {
     if constexpr (std::is_floating_point_v<Acc>)
-      return static_cast<O>(static_cast<Acc>(a / static_cast<Acc>(divisor)));
+      return static_cast<Out>(static_cast<Acc>(a / static_cast<Acc>(divisor)));
     else
-      return static_cast<O>(a);
+      return static_cast<Out>(a);
   }
 };
 
 }  // namespace
 
 void Sum(const Plan& plan, sdk::DType in, sdk::DType out, double divisor) {
-  DispatchOut(in, out, [&](auto from, auto to) HWY_ATTR { Reduce(SumOp<tn_type(from), tn_type(to)>{divisor}, plan); });
+  ReduceTo(plan, in, out, [&](auto tag, const Plan& own) HWY_ATTR { Reduce(SumOp<tn_type(tag)>{divisor}, own); });
 }
 
 }  // namespace tenon::cpu::reduce::HWY_NAMESPACE

@@ -51,15 +51,8 @@ void VarMean(const Plan& plan, const Plan& mean_plan, sdk::DType dtype, double c
     using T = tn_type(tag);
     using Acc = sdk::accumulate_t<T>;
     std::vector<Acc> mean(static_cast<std::size_t>(plan.kept.count));
-    Plan first = plan;
-    first.out = reinterpret_cast<char*>(mean.data());
-    int64_t step = sizeof(Acc);
-    for (int d = 0; d < first.kept.n; ++d) {
-      first.kept.out[d] = step;
-      step *= first.kept.sizes[d];
-    }
     const double n = static_cast<double>(plan.reduced.count), divisor = n - correction;
-    Reduce(MeanOp<T>{static_cast<Acc>(n)}, first);
+    Reduce(MeanOp<T>{static_cast<Acc>(n)}, into_buffer(plan, mean.data(), sizeof(Acc)));
     Reduce(SquaresOp<T>{mean.data(), static_cast<Acc>(divisor > 0 ? divisor : 0)}, plan);
     if (mean_plan.out == nullptr) return;
     for (int64_t o = 0; o < plan.kept.count; ++o) {

@@ -208,15 +208,14 @@ void Reduce(const Op& op, const Plan& plan) {
     ByRows(op, plan);
 }
 
-// f(in, out) with the types of element and result, where integers are summed up in their own dtype or in int64.
+// f(type, plan) reduces elements of that type, integers into int64: where another dtype is asked for, in a buffer.
 template <class F>
-void DispatchOut(sdk::DType in, sdk::DType out, F&& f) {
-  sdk::dispatch_all(in, [&](auto tag) HWY_ATTR {
-    if constexpr (std::is_same_v<sdk::accumulate_t<tn_type(tag)>, int64_t>) {
-      if (sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64)) return f(tag, sdk::Type<int64_t>{});
-    }
-    f(tag, tag);
-  });
+void ReduceTo(const Plan& plan, sdk::DType in, sdk::DType out, F&& f) {
+  const bool direct = sdk::is_floating(in) || sdk::dtype_key(out) == sdk::dtype_key(sdk::kInt64);
+  const std::unique_ptr<WideResults> wide(direct ? nullptr : new WideResults(plan));
+  const Plan& used = direct ? plan : wide->plan;
+  sdk::dispatch_all(in, [&](auto tag) HWY_ATTR { f(tag, used); });
+  if (wide) wide->store(plan, out);
 }
 
 }  // namespace

@@ -72,4 +72,28 @@ Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::In
       kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item && step(reduced) > step(kept);
 }
 
+Plan into_buffer(const Plan& plan, void* buffer, int64_t item) {
+  Plan p = plan;
+  p.out = static_cast<char*>(buffer);
+  for (int d = 0; d < p.kept.n; ++d) {
+    p.kept.out[d] = item;
+    item *= p.kept.sizes[d];
+  }
+  return p;
+}
+
+WideResults::WideResults(const Plan& to)
+    : buffer(static_cast<std::size_t>(to.kept.count)), plan(into_buffer(to, buffer.data(), sizeof(int64_t))) {}
+
+void WideResults::store(const Plan& to, sdk::DType dtype) const {
+  sdk::dispatch_all(dtype, [&](auto tag) {
+    using T = tn_type(tag);
+    for (int64_t o = 0; o < to.kept.count; ++o) {
+      int64_t in, out;
+      to.kept.locate(o, &in, &out);
+      *reinterpret_cast<T*>(to.out + out) = static_cast<T>(buffer[static_cast<std::size_t>(o)]);
+    }
+  });
+}
+
 }  // namespace tenon::cpu::reduce

@@ -4,6 +4,8 @@
 // allows and ordered by the input's strides, innermost first.
 #pragma once
 
+#include <vector>
+
 #include "tenon/sdk/loops.h"
 
 namespace tenon::cpu::reduce {
@@ -37,6 +39,19 @@ struct Plan {
 
   // dims: absent or empty means all. `out` has the reduced dimensions as ones if keepdim.
   Plan(const sdk::Tensor& out, const sdk::Tensor& self, const std::optional<sdk::Ints>& dims, bool keepdim);
+};
+
+// The plan with results of `item` bytes in a buffer, in the order of the kept elements.
+Plan into_buffer(const Plan& plan, void* buffer, int64_t item);
+
+// Results as int64, in a buffer.
+struct WideResults {
+  std::vector<int64_t> buffer;
+  Plan plan;
+
+  explicit WideResults(const Plan& to);
+  // To where they belong, as other integers or bool.
+  void store(const Plan& to, sdk::DType dtype) const;
 };
 
 // One bit a dimension.
