@@ -89,14 +89,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu {
 
-HWY_EXPORT(depthwise_planes);
+TENON_EXPORT(depthwise_planes);
 
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y) {
   if (c.groups != c.channels || c.filters != c.channels || c.stride[2] != 1) return false;
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0) return false;
   const int64_t each = std::max<int64_t>(1, c.taps() * c.out_plane());
   sdk::parallel_for(c.batch * c.channels, std::max<int64_t>(1, 262144 / each), [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
+    TENON_DISPATCH(depthwise_planes)(c, x, w, bias, y, begin, end);
   });
   return true;
 }

@@ -56,15 +56,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu {
 
-HWY_EXPORT(HalfToFloat);
-HWY_EXPORT(BFloatToFloat);
-HWY_EXPORT(FloatToHalf);
-HWY_EXPORT(FloatToBFloat);
+TENON_EXPORT(HalfToFloat);
+TENON_EXPORT(BFloatToFloat);
+TENON_EXPORT(FloatToHalf);
+TENON_EXPORT(FloatToBFloat);
 
-void to_float(const sdk::Half* from, float* to, int64_t n) { HWY_DYNAMIC_DISPATCH(HalfToFloat)(from, to, n); }
-void to_float(const sdk::BFloat16* from, float* to, int64_t n) { HWY_DYNAMIC_DISPATCH(BFloatToFloat)(from, to, n); }
-void from_float(const float* from, sdk::Half* to, int64_t n) { HWY_DYNAMIC_DISPATCH(FloatToHalf)(from, to, n); }
-void from_float(const float* from, sdk::BFloat16* to, int64_t n) { HWY_DYNAMIC_DISPATCH(FloatToBFloat)(from, to, n); }
+void to_float(const sdk::Half* from, float* to, int64_t n) { TENON_DISPATCH(HalfToFloat)(from, to, n); }
+void to_float(const sdk::BFloat16* from, float* to, int64_t n) { TENON_DISPATCH(BFloatToFloat)(from, to, n); }
+void from_float(const float* from, sdk::Half* to, int64_t n) { TENON_DISPATCH(FloatToHalf)(from, to, n); }
+void from_float(const float* from, sdk::BFloat16* to, int64_t n) { TENON_DISPATCH(FloatToBFloat)(from, to, n); }
 
 }  // namespace tenon::cpu
 #endif

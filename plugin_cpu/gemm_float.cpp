@@ -476,8 +476,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu {
 
-HWY_EXPORT(product_f32);
-HWY_EXPORT(product_f64);
+TENON_EXPORT(product_f32);
+TENON_EXPORT(product_f64);
 
 namespace {
 template <class T>
@@ -496,12 +496,12 @@ bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c) {
 
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
           Mat<float> c) {
-  if (!trivial(m, n, k, beta, c)) HWY_DYNAMIC_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c);
+  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c);
 }
 
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,
           Mat<double> c) {
-  if (!trivial(m, n, k, beta, c)) HWY_DYNAMIC_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c);
+  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c);
 }
 
 }  // namespace tenon::cpu

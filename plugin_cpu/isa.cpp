@@ -3,41 +3,36 @@
 #include "plugin_cpu/isa.h"
 
 #include <algorithm>
-
-#include "hwy/targets.h"
+#include <iterator>
 
 namespace tenon::cpu {
 namespace {
 
-// Of the machine and of what this library was built for.
-Isa best() noexcept {
-  const auto have = hwy::SupportedTargets();
-  const Isa most = (have & HWY_AVX3) ? Isa::Avx3 : (have & HWY_AVX2) ? Isa::Avx2 : Isa::Base;
-  return std::min(most, static_cast<Isa>(TENON_CPU_MOST));
+// What Highway's targets of those names are compiled for. (Whatever has AVX2, FMA and BMI2 has F16C and LZCNT.)
+Isa of_machine() noexcept {
+#ifdef __x86_64__
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+  if (!avx2) return Isa::Base;
+  const bool avx3 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  return avx3 ? Isa::Avx3 : Isa::Avx2;
+#else
+  return Isa::Base;
+#endif
 }
+
+Isa best() noexcept { return std::min(of_machine(), static_cast<Isa>(TENON_CPU_MOST)); }
 
 }  // namespace
 
-Isa isa() noexcept {
-  static const Isa chosen = best();
-  return chosen;
-}
-
-// From here on Highway's dispatch and isa() know no more than these. (DisableTargets lasts until somebody asks
-// SupportedTargets: that sets the dispatch to all that the machine has.)
-void keep(int64_t targets) { hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & targets); }
+Isa detail::g_isa = best();
 
 bool choose_isa(std::string_view name) {
-  const Isa most = best();
-  const int64_t above_avx2 = HWY_AVX3 | HWY_AVX3_DL, above_base = above_avx2 | HWY_AVX2;
-  if (name == "avx3") return most == Isa::Avx3;
-  if (name == "avx2") {
-    if (most == Isa::Base) return false;
-    keep(~above_avx2);
-    return true;
-  }
-  if (name != "base") return false;
-  keep(~(above_base | HWY_SSE4 | HWY_SSSE3));
+  constexpr std::string_view kNames[] = {"base", "avx2", "avx3"};
+  auto at = static_cast<Isa>(std::find(std::begin(kNames), std::end(kNames), name) - std::begin(kNames));
+  if (at > best()) return false;
+  detail::g_isa = at;
   return true;
 }
 

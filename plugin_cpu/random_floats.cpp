@@ -75,12 +75,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tenon::cpu {
-HWY_EXPORT(NormalFloats);
-HWY_EXPORT(DropoutFloats);
-void normal_floats(const uint32_t* words, int64_t n, float* out) { HWY_DYNAMIC_DISPATCH(NormalFloats)(words, n, out); }
+TENON_EXPORT(NormalFloats);
+TENON_EXPORT(DropoutFloats);
+void normal_floats(const uint32_t* words, int64_t n, float* out) { TENON_DISPATCH(NormalFloats)(words, n, out); }
 void dropout_floats(const uint32_t* words, const float* x, float* out, uint8_t* keep, int64_t n, uint32_t limit,
                     float scale) {
-  HWY_DYNAMIC_DISPATCH(DropoutFloats)(words, x, out, keep, n, limit, scale);
+  TENON_DISPATCH(DropoutFloats)(words, x, out, keep, n, limit, scale);
 }
 }  // namespace tenon::cpu
 #endif

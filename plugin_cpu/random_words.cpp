@@ -70,9 +70,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tenon::cpu {
-HWY_EXPORT(PhiloxBlocks);
+TENON_EXPORT(PhiloxBlocks);
 void philox_blocks(uint64_t seed, uint64_t first, int64_t blocks, uint32_t* out) {
-  HWY_DYNAMIC_DISPATCH(PhiloxBlocks)(seed, first, blocks, out);
+  TENON_DISPATCH(PhiloxBlocks)(seed, first, blocks, out);
 }
 }  // namespace tenon::cpu
 #endif

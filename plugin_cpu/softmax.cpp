@@ -263,10 +263,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu {
 
-HWY_EXPORT(forward_f32);
-HWY_EXPORT(forward_f64);
-HWY_EXPORT(backward_f32);
-HWY_EXPORT(backward_f64);
+TENON_EXPORT(forward_f32);
+TENON_EXPORT(forward_f64);
+TENON_EXPORT(backward_f32);
+TENON_EXPORT(backward_f64);
 
 namespace {
 
@@ -287,17 +287,17 @@ void convert(const T* from, U* to, int64_t n) {
 }
 
 void run(const SoftmaxShape& s, bool log, const float* x, float* y, int64_t b, int64_t e) {
-  HWY_DYNAMIC_DISPATCH(forward_f32)(s, log, x, y, b, e);
+  TENON_DISPATCH(forward_f32)(s, log, x, y, b, e);
 }
 void run(const SoftmaxShape& s, bool log, const double* x, double* y, int64_t b, int64_t e) {
-  HWY_DYNAMIC_DISPATCH(forward_f64)(s, log, x, y, b, e);
+  TENON_DISPATCH(forward_f64)(s, log, x, y, b, e);
 }
 void run_backward(const SoftmaxShape& s, bool log, const float* dy, const float* y, float* dx, int64_t b, int64_t e) {
-  HWY_DYNAMIC_DISPATCH(backward_f32)(s, log, dy, y, dx, b, e);
+  TENON_DISPATCH(backward_f32)(s, log, dy, y, dx, b, e);
 }
 void run_backward(const SoftmaxShape& s, bool log, const double* dy, const double* y, double* dx, int64_t b,
                   int64_t e) {
-  HWY_DYNAMIC_DISPATCH(backward_f64)(s, log, dy, y, dx, b, e);
+  TENON_DISPATCH(backward_f64)(s, log, dy, y, dx, b, e);
 }
 
 // One index of the outer dimension after the other through float buffers.

@@ -173,7 +173,7 @@ HWY_AFTER_NAMESPACE();
 #include "tenon/sdk/ops/max_pool3d_with_indices_backward.h"
 
 namespace tenon::cpu {
-HWY_EXPORT(max_pool_planes);
+TENON_EXPORT(max_pool_planes);
 }
 
 namespace {
@@ -260,7 +260,7 @@ tn_status pool(Tensor out, Tensor indices, Tensor self, const Pool& p) {
   }
   parallel_for(p.planes, p.grain(), [&](int64_t begin, int64_t end) {
     using namespace tenon::cpu;
-    HWY_DYNAMIC_DISPATCH(max_pool_planes)
+    TENON_DISPATCH(max_pool_planes)
     (p, self.dtype(), self.data(), out.data(), indices.data<int64_t>(), begin, end);
   });
   return TN_OK;

@@ -49,7 +49,7 @@ HWY_AFTER_NAMESPACE();
 namespace tenon::cpu::reduce {
 namespace {
 
-HWY_EXPORT(Logic);
+TENON_EXPORT(Logic);
 
 using namespace sdk;
 
@@ -57,7 +57,7 @@ using namespace sdk;
 uint64_t value_bits(DType d) { return ~uint64_t{0} >> (64 - d.bits) >> is_floating(d); }
 
 tn_status reduce(const Plan& plan, DType d, bool any) {
-  HWY_DYNAMIC_DISPATCH(Logic)(plan, d, value_bits(d), any);
+  TENON_DISPATCH(Logic)(plan, d, value_bits(d), any);
   return TN_OK;
 }
 

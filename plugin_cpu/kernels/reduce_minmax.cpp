@@ -82,24 +82,24 @@ HWY_AFTER_NAMESPACE();
 namespace tenon::cpu::reduce {
 namespace {
 
-HWY_EXPORT(Extremum);
+TENON_EXPORT(Extremum);
 
 using namespace sdk;
 
 tn_status amax(Call&, Tensor out, Tensor self, Ints dim, bool keepdim) {
-  HWY_DYNAMIC_DISPATCH(Extremum)(Plan(out, self, dim, keepdim), self.dtype(), true);
+  TENON_DISPATCH(Extremum)(Plan(out, self, dim, keepdim), self.dtype(), true);
   return TN_OK;
 }
 tn_status amin(Call&, Tensor out, Tensor self, Ints dim, bool keepdim) {
-  HWY_DYNAMIC_DISPATCH(Extremum)(Plan(out, self, dim, keepdim), self.dtype(), false);
+  TENON_DISPATCH(Extremum)(Plan(out, self, dim, keepdim), self.dtype(), false);
   return TN_OK;
 }
 tn_status max(Call&, Tensor out, Tensor self) {
-  HWY_DYNAMIC_DISPATCH(Extremum)(Plan(out, self, std::nullopt, false), self.dtype(), true);
+  TENON_DISPATCH(Extremum)(Plan(out, self, std::nullopt, false), self.dtype(), true);
   return TN_OK;
 }
 tn_status min(Call&, Tensor out, Tensor self) {
-  HWY_DYNAMIC_DISPATCH(Extremum)(Plan(out, self, std::nullopt, false), self.dtype(), false);
+  TENON_DISPATCH(Extremum)(Plan(out, self, std::nullopt, false), self.dtype(), false);
   return TN_OK;
 }
 

@@ -68,7 +68,7 @@ HWY_AFTER_NAMESPACE();
 namespace tenon::cpu::reduce {
 namespace {
 
-HWY_EXPORT(VectorNorm);
+TENON_EXPORT(VectorNorm);
 
 using namespace sdk;
 
@@ -78,7 +78,7 @@ tn_status norm(Call&, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim
   if (std::isinf(power))
     magnitude(plan, self.dtype(), power > 0);
   else
-    HWY_DYNAMIC_DISPATCH(VectorNorm)(plan, self.dtype(), power);
+    TENON_DISPATCH(VectorNorm)(plan, self.dtype(), power);
   return TN_OK;
 }
 

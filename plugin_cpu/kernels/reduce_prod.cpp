@@ -39,17 +39,17 @@ HWY_AFTER_NAMESPACE();
 namespace tenon::cpu::reduce {
 namespace {
 
-HWY_EXPORT(Prod);
+TENON_EXPORT(Prod);
 
 using namespace sdk;
 
 tn_status prod(Call&, Tensor out, Tensor self, std::optional<DType>) {
-  HWY_DYNAMIC_DISPATCH(Prod)(Plan(out, self, std::nullopt, false), self.dtype(), out.dtype());
+  TENON_DISPATCH(Prod)(Plan(out, self, std::nullopt, false), self.dtype(), out.dtype());
   return TN_OK;
 }
 
 tn_status prod_dim(Call&, Tensor out, Tensor self, int64_t dim, bool keepdim, std::optional<DType>) {
-  HWY_DYNAMIC_DISPATCH(Prod)(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), out.dtype());
+  TENON_DISPATCH(Prod)(Plan(out, self, Ints(&dim, 1), keepdim), self.dtype(), out.dtype());
   return TN_OK;
 }
 

@@ -46,18 +46,18 @@ HWY_AFTER_NAMESPACE();
 namespace tenon::cpu::reduce {
 namespace {
 
-HWY_EXPORT(Sum);
+TENON_EXPORT(Sum);
 
 using namespace sdk;
 
 tn_status sum(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType>) {
-  HWY_DYNAMIC_DISPATCH(Sum)(Plan(out, self, dim, keepdim), self.dtype(), out.dtype(), 1.0);
+  TENON_DISPATCH(Sum)(Plan(out, self, dim, keepdim), self.dtype(), out.dtype(), 1.0);
   return TN_OK;
 }
 
 tn_status mean(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType>) {
   const Plan plan(out, self, dim, keepdim);
-  HWY_DYNAMIC_DISPATCH(Sum)(plan, self.dtype(), out.dtype(), static_cast<double>(plan.reduced.count));
+  TENON_DISPATCH(Sum)(plan, self.dtype(), out.dtype(), static_cast<double>(plan.reduced.count));
   return TN_OK;
 }
 

@@ -73,7 +73,7 @@ HWY_AFTER_NAMESPACE();
 namespace tenon::cpu::reduce {
 namespace {
 
-HWY_EXPORT(VarMean);
+TENON_EXPORT(VarMean);
 
 using namespace sdk;
 
@@ -81,7 +81,7 @@ double correction_of(const std::optional<Scalar>& c) { return c ? c->to<double>(
 
 tn_status var_mean(Call&, Tensor var, Tensor mean, Tensor self, std::optional<Ints> dim,
                    std::optional<Scalar> correction, bool keepdim) {
-  HWY_DYNAMIC_DISPATCH(VarMean)
+  TENON_DISPATCH(VarMean)
   (Plan(var, self, dim, keepdim), Plan(mean, self, dim, keepdim), self.dtype(), correction_of(correction));
   return TN_OK;
 }
@@ -90,7 +90,7 @@ tn_status var(Call&, Tensor out, Tensor self, std::optional<Ints> dim, std::opti
   const Plan plan(out, self, dim, keepdim);
   Plan none = plan;
   none.out = nullptr;
-  HWY_DYNAMIC_DISPATCH(VarMean)(plan, none, self.dtype(), correction_of(correction));
+  TENON_DISPATCH(VarMean)(plan, none, self.dtype(), correction_of(correction));
   return TN_OK;
 }
 

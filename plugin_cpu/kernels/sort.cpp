@@ -53,7 +53,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace tenon::cpu {
 
-HWY_EXPORT(skip_keys);
+TENON_EXPORT(skip_keys);
 
 namespace {
 
@@ -148,7 +148,7 @@ void first_keys(DType dtype, const char* at, int64_t stride, int64_t n, int64_t 
   int64_t i = 0;
   while (stride == sizeof(T) && i + step <= n) {
     if (kept.size() >= static_cast<std::size_t>(k)) {
-      i += HWY_DYNAMIC_DISPATCH(skip_keys)(dtype, at + i * stride, n - i, flip, bound);
+      i += TENON_DISPATCH(skip_keys)(dtype, at + i * stride, n - i, flip, bound);
     }
     for (const int64_t end = std::min(n, i + step); i < end; ++i) take(i);
   }

@@ -26,10 +26,10 @@
 namespace tenon::cpu::pw {
 namespace {
 
-HWY_EXPORT(PW_TABLE);
+TENON_EXPORT(PW_TABLE);
 
 const Loops& loops() {
-  static const Loops& chosen = HWY_DYNAMIC_DISPATCH(PW_TABLE)();
+  static const Loops& chosen = TENON_DISPATCH(PW_TABLE)();
   return chosen;
 }
 

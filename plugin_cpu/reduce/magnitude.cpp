@@ -46,11 +46,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu::reduce {
 
-HWY_EXPORT(Magnitude);
+TENON_EXPORT(Magnitude);
 
-void magnitude(const Plan& plan, sdk::DType dtype, bool greatest) {
-  HWY_DYNAMIC_DISPATCH(Magnitude)(plan, dtype, greatest);
-}
+void magnitude(const Plan& plan, sdk::DType dtype, bool greatest) { TENON_DISPATCH(Magnitude)(plan, dtype, greatest); }
 
 }  // namespace tenon::cpu::reduce
 #endif
