@@ -59,7 +59,7 @@ void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char
   const int64_t depth = w.all_depth(), plane = w.window.to_plane(), count = p.count();
   char* lines = static_cast<char*>(ThreadBuffer<Gathered>::get(kArea / kTileLines * depth * kTileBytes));
   gather_lines(p, image, lines);
-  Area sums, turned;
+  Area<> sums, turned;
   for (int64_t j = 0; j < w.to_channels; j += kArea) {
     const int64_t cols = std::min(kArea, w.to_channels - j);
     sums.multiply(w.unit, {lines, depth}, Packed{weights, depth}.from(j), depth, count, cols, false);

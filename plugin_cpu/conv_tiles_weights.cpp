@@ -70,7 +70,7 @@ Sides pack_sides(const Gradient& w, int64_t first, int64_t count) {
 }
 
 // Its sums, a step of pixels of one image after the other.
-void sum_images(const Gradient& w, const Part& part, const Sides& sides, Area& sums) {
+void sum_images(const Gradient& w, const Part& part, const Sides& sides, Area<>& sums) {
   struct Pairs;
   const int64_t plane = w.c.out_plane(), plane_depth = tiles(plane, kTileDepth);
   char* pairs = static_cast<char*>(ThreadBuffer<Pairs>::get(packed_bytes(kArea, Positions::kMost)));
@@ -102,7 +102,7 @@ void add_images(const Gradient& w, int64_t first, int64_t count) {
   const int64_t areas = w.c.groups * w.down() * w.across();
   sdk::parallel_for(w.shares * areas, 1, [&](int64_t begin, int64_t end) {
     const TileSession session(w.unit);
-    Area sums;
+    Area<> sums;
     for (int64_t q = begin; q < end; ++q) {
       const Part part = part_of(w, q, count);
       if (part.image == part.last) continue;

@@ -25,14 +25,18 @@ struct Product {
   Packed a, b;
 };
 
+// A thread goes down a strip of columns, whose tiles of B stay in its second cache while those of A pass by: in a large
+// product a wider strip lets A pass half as often.
 void areas(const Product& p, bool serial) {
-  const int64_t down = tiles(p.m, kArea), across = tiles(p.n, kArea), count = down * across;
+  constexpr int64_t kWide = 2 * kArea;
+  const int64_t strip = p.m * p.n >= 1 << 20 ? kWide : kArea;
+  const int64_t down = tiles(p.m, kArea), across = tiles(p.n, strip), count = down * across;
   sdk::parallel_for(count, serial ? count : 1, [&](int64_t begin, int64_t end) {
     const TileSession session(p.unit);
-    Area area;
+    Area<kWide> area;
     for (int64_t q = begin; q < end; ++q) {
-      const int64_t i = q % down * kArea, j = q / down * kArea;
-      const int64_t rows = std::min(kArea, p.m - i), cols = std::min(kArea, p.n - j);
+      const int64_t i = q % down * kArea, j = q / down * strip;
+      const int64_t rows = std::min(kArea, p.m - i), cols = std::min(strip, p.n - j);
       area.multiply(p.unit, p.a.from(i), p.b.from(j), p.a.depth, rows, cols, false);
       for (int64_t r = 0; r < rows; ++r) {
         store_sums(area.row(r), cols, p.alpha, p.beta, p.c.data + (i + r) * p.c.rs + j * p.c.cs, p.c.cs);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of up to kArea x kArea elements on a unit of tiles, and how threads take such a unit.
+// Sums of up to kArea rows on a unit of tiles, and how threads take such a unit.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +37,7 @@ struct Packed {
   Packed from(int64_t line, int64_t p = 0) const { return {tile(line, p), depth}; }
 };
 
+template <int64_t kColumns = kArea>
 class Area {
  public:
   float* row(int64_t i) { return sum_ + i * kRow; }
@@ -65,7 +66,7 @@ class Area {
   }
 
  private:
-  static constexpr int64_t kRow = kArea + 16;  // not a power of two, for the first cache's sake
+  static constexpr int64_t kRow = kColumns + 16;  // not a power of two, for the first cache's sake
   alignas(64) float sum_[kArea * kRow];
 };
 

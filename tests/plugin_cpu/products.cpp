@@ -74,6 +74,11 @@ TEST_F(TileProducts, BitsAreThoseOfTheInstruction) {
   }
 }
 
+TEST_F(TileProducts, WideStripsOfALargeProduct) {
+  const Tensor a = bf16(randn({1030, 9})), b = bf16(randn({9, 1045}));
+  EXPECT_TRUE(same_bits(mm(a, b), by_instruction(a, b)));
+}
+
 TEST_F(TileProducts, ScaledSumsAreRoundedOnce) {
   for (const Shape& s : kShapes) {
     const Tensor a = bf16(randn({s.m, s.k})), b = bf16(randn({s.k, s.n})), row = bf16(randn({s.n}));
