@@ -375,6 +375,43 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   }
 }
 
+// Where A stays in cache: whoever takes a panel of B packs it, for what another thread has packed lies in
+// another processor's cache. A is read where it is.
+template <class T>
+void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+  using S = Sizes<T>;
+  struct Panel;
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);  // of the rows, for few panels
+  const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
+  const auto compute = [&](int64_t i0, int64_t j) {
+    T* pb = static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) * int64_t{sizeof(T)}));
+    const int64_t cols = std::min(width, n - j), end = std::min(m, i0 + rows);
+    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
+      const int64_t kc = std::min(S::kDepth, k - p0);
+      pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, pb);
+      for (int64_t i = i0; i < end; i += kRows) {
+        const Tile<T> t{kc,
+                        a.data + i * a.rs + p0 * a.cs,
+                        a.rs,
+                        a.cs,
+                        pb,
+                        width,
+                        alpha,
+                        p0 == 0 ? beta : T(1),
+                        c.data + i * c.rs + j * c.cs,
+                        c.rs};
+        panel<T>(std::min<int64_t>(kRows, end - i), cols, t, c.cs);
+      }
+    }
+  };
+  sdk::parallel_for(panels * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      if (q / panels * rows < m) compute(q / panels * rows, q % panels * width);
+    }
+  });
+}
+
 // y = alpha * A x + beta * y for rows of A contiguous in k: four sums a row, added in a fixed order.
 template <class T>
 void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x, T beta, T* y, int64_t y_step) {
@@ -457,6 +494,8 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
     narrow<T>(m, n, k, alpha, a, b, beta, c);
   else if (b.rs == 1 && m <= width && k <= 4096)
     narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  else if (m * n * k > kGemmSerial && m * k * static_cast<int64_t>(sizeof(T)) <= (3 << 20))
+    by_panels<T>(m, n, k, alpha, a, b, beta, c);
   else
     blocked<T>(m, n, k, alpha, a, b, beta, c);
 }
