@@ -13,7 +13,10 @@ extern const int g_row_count;
 void infer_pointwise(Infer&);
 void infer_pointwise_alike(Infer&);
 void infer_pointwise_bool(Infer&);
+void infer_pointwise_clamp_max(Infer&);
+void infer_pointwise_clamp_min(Infer&);
 void infer_pointwise_float(Infer&);
+void infer_pointwise_hardtanh(Infer&);
 void infer_pointwise_pow(Infer&);
 void infer_pointwise_same(Infer&);
 void infer_pointwise_sub(Infer&);
@@ -30,8 +33,9 @@ namespace {
       g_alike[i] = Alike::Bool;
       continue;
     }
-    for (InferFn same : {infer_pointwise, infer_pointwise_alike, infer_pointwise_float, infer_pointwise_pow,
-                         infer_pointwise_same, infer_pointwise_sub}) {
+    for (InferFn same : {infer_pointwise, infer_pointwise_alike, infer_pointwise_clamp_max, infer_pointwise_clamp_min,
+                         infer_pointwise_float, infer_pointwise_hardtanh, infer_pointwise_pow, infer_pointwise_same,
+                         infer_pointwise_sub}) {
       if (op.infer == same) g_alike[i] = Alike::Same;
     }
   }
@@ -63,6 +67,15 @@ struct Common {
   bool repeats = false;               // another has fewer dimensions
 };
 
+// Values that the row may refuse for the tensors' dtype, and what they must be told apart from.
+inline bool is_odd(const Op& op, int i, const tn_value& v) {
+  constexpr double kSafe = 65504;  // every floating dtype holds it
+  if (v.tag == TN_TAG_F64) return !(v.u.f64 >= -kSafe && v.u.f64 <= kSafe);
+  if (v.tag == TN_TAG_I64) return v.u.i64 < -static_cast<int64_t>(kSafe) || v.u.i64 > static_cast<int64_t>(kSafe);
+  if (v.tag == TN_TAG_BOOL) return op.args[i].type == ArgType::Scalar;
+  return v.tag == TN_TAG_COMPLEX || v.tag == TN_TAG_TENSOR_LIST;
+}
+
 // A complex number would lift the result's dtype.
 inline Common common_of(const Op& op, const tn_value* in) {
   Common c;
@@ -79,7 +92,7 @@ inline Common common_of(const Op& op, const tn_value* in) {
       if (TENON_LIKELY(ends(*c.whole, t))) continue;
       if (!ends(t, *c.whole)) return {};
       c.whole = &t;
-    } else if (in[i].tag == TN_TAG_COMPLEX || in[i].tag == TN_TAG_TENSOR_LIST) {
+    } else if (TENON_UNLIKELY(is_odd(op, i, in[i]))) {
       return {};
     }
   }

@@ -4,11 +4,52 @@
 #include "tenon/core/infer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tenon/core/error.h"
 
 namespace tenon::core {
+bool fits(const Scalar& number, ScalarType dtype) noexcept {
+  const auto floating = [&](double most) {
+    return !(std::isfinite(number.toDouble()) && std::fabs(number.toDouble()) > most);
+  };
+  const auto integral = [&](double lowest, double most) {
+    if (!number.isFloatingPoint()) {
+      const int64_t v = number.toLong(), top = static_cast<int64_t>(most);
+      return v <= top && v >= (lowest == 0 ? -top : static_cast<int64_t>(lowest));
+    }
+    return number.toDouble() >= lowest && number.toDouble() <= most;
+  };
+  switch (dtype) {
+    case ScalarType::Byte:
+      return integral(0, 255);
+    case ScalarType::Char:
+      return integral(-128, 127);
+    case ScalarType::Short:
+      return integral(-32768, 32767);
+    case ScalarType::Int:
+      return integral(-2147483648.0, 2147483647.0);
+    case ScalarType::Long:
+      return !number.isFloatingPoint() || (number.toDouble() >= -0x1p63 && number.toDouble() < 0x1p63);
+    case ScalarType::Half:
+      return floating(65504);
+    case ScalarType::BFloat16:
+      return floating(0x1.fep127);
+    case ScalarType::Float:
+      return floating(static_cast<double>(std::numeric_limits<float>::max()));
+    default:
+      return true;
+  }
+}
+
+void check_fits(const char* op, const char* argument, const Scalar& number, ScalarType dtype) {
+  if (TENON_LIKELY(fits(number, dtype))) return;
+  const std::string value = number.isFloatingPoint() ? join(number.toDouble()) : join(number.toLong());
+  throw ValueError(join(op, ": argument '", argument, "': value ", value, " cannot be converted to ", dtype_name(dtype),
+                        " without overflow"));
+}
 
 void Infer::set(int k, IntArrayRef sizes, ScalarType dtype) {
   OutMeta& o = out[k];

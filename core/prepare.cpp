@@ -127,9 +127,10 @@ bool disturbs(const CallFrame& f, const TensorImpl& out, const KernelEntry* e, i
   return any;
 }
 
-TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
+// Its device and dtype can hold the result.
+TENON_COLD void check_given(const CallFrame& f, int k) {
   const OutMeta& o = f.c.out[k];
-  TensorImpl& t = *f.outs[k];
+  const TensorImpl& t = *f.outs[k];
   const char* name = f.op().name;
   bool cross = f.op().flags & kOpCrossDevice;
   if (!cross && (t.slot != f.slot || t.index != f.index)) {
@@ -140,6 +141,13 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
     throw TypeError(join(name, ": result type ", dtype_name(o.dtype), " cannot be cast to the ",
                          f.form == Form::Inplace ? "in-place" : "out", " dtype ", dtype_name(t.dtype)));
   }
+}
+
+TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
+  const OutMeta& o = f.c.out[k];
+  TensorImpl& t = *f.outs[k];
+  const char* name = f.op().name;
+  check_given(f, k);
   if (t.sizes() != meta_sizes(o)) {
     if (f.form == Form::Inplace) {
       throw ValueError(
@@ -177,6 +185,7 @@ void make_outputs(CallFrame& f) {
       f.targets[k] = f.outs[k] = fresh_output(f, o).leak();
       f.fresh |= 1u << k;
     } else if (f.op().flags & kOpDynamic) {
+      check_given(f, k);
       f.write_back[k] = f.outs[k];
     } else {
       given_output(f, k, e);
@@ -351,7 +360,7 @@ void reserve_random(CallFrame& f) {
       n = 1;
       for (int d = 0; d < f.c.out[0].ndim; ++d) n *= static_cast<uint64_t>(f.c.out[0].sizes[d]);
     }
-    f.generator = g.reserve(n * f.op().random_words);
+    f.generator = g.reserve(f.c.draws ? n * f.op().random_words : 0);
     tn_value& arg = f.mutable_args()[i];
     arg.tag = TN_TAG_GENERATOR;
     arg.len = 0;

@@ -112,12 +112,18 @@ TENON_INFER(arange) {
   Scalar start = c.scalar(0), end = c.scalar(1), step = c.scalar(2);
   bool real = start.isFloatingPoint() || end.isFloatingPoint() || step.isFloatingPoint();
   ScalarType dtype = read_options(c, 3, real ? get_default_dtype() : kLong);
+  const ScalarType counted = isIntegralType(dtype, true)            ? kLong
+                             : dtype == kHalf || dtype == kBFloat16 ? kFloat
+                                                                    : kDouble;
+  for (int i = 0; i < 3; ++i) c.check_fits(i, counted);
   c.set(0, arange_length(c, start, end, step, dtype), dtype);
 }
 
 TENON_INFER(linspace) {
   ScalarType dtype = read_options(c, 3, get_default_dtype());
   if (c.integer(2) < 0) fail<ValueError>(c, "steps is ", c.integer(2), " but must not be negative");
+  c.check_fits(0, dtype);
+  c.check_fits(1, dtype);
   c.set(0, c.integer(2), dtype);
 }
 
@@ -163,7 +169,10 @@ TENON_INFER(clone) {
   apply_memory_format(c, 0, format);
 }
 
-TENON_INFER(fill) { c.set_like(0, c.tensor(0), c.tensor(0).dtype); }
+TENON_INFER(fill) {
+  c.check_fits(1, c.tensor(0).dtype);
+  c.set_like(0, c.tensor(0), c.tensor(0).dtype);
+}
 
 TENON_INFER(fill_tensor) {
   if (c.tensor(1).ndim() != 0) {
@@ -186,6 +195,7 @@ TENON_INFER(flip) {
 TENON_INFER(constant_pad_nd) {
   const TensorImpl& t = c.tensor(0);
   IntArrayRef pad = c.ints(1);
+  c.check_fits(2, t.dtype);
   int n = static_cast<int>(pad.size()) / 2;
   if (pad.size() % 2 || n > t.ndim()) {
     fail<ValueError>(c, "argument 'pad' ", text(pad), " must have an even length of at most ", 2 * t.ndim());

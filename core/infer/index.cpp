@@ -186,20 +186,28 @@ TENON_INFER(index_select) {
   c.set(0, {sizes, static_cast<std::size_t>(self.ndim())}, self.dtype);
 }
 
-TENON_INFER(index_add) {
+namespace {
+void add_slices(Infer& c) {
   int dim = c.dim(c.integer(1), c.tensor(0).ndim());
   check_index_dtype(c, 2, c.tensor(2));
   check_same_dtype(c, 3, c.tensor(0).dtype);
   check_slices(c, dim, c.tensor(2), c.tensor(3), 3);
   set_same(c);
 }
-TENON_INFER(index_copy) { infer_index_add(c); }
+}  // namespace
+
+TENON_INFER(index_add) {
+  add_slices(c);
+  c.check_fits(4, c.tensor(0).dtype);
+}
+TENON_INFER(index_copy) { add_slices(c); }
 TENON_INFER(index_reduce) {
   check_reduce(c, 4, {"prod", "mean", "amax", "amin"});
-  infer_index_add(c);
+  add_slices(c);
 }
 
 TENON_INFER(index_fill) {
+  if (c.op.args[3].type == ArgType::Scalar) c.check_fits(3, c.tensor(0).dtype);
   c.dim(c.integer(1), c.tensor(0).ndim());
   check_index_dtype(c, 2, c.tensor(2));
   if (c.tensor(2).ndim() > 1)
@@ -222,6 +230,7 @@ TENON_INFER(gather) {
 }
 
 TENON_INFER(scatter_value) {
+  if (c.op.args[3].type == ArgType::Scalar) c.check_fits(3, c.tensor(0).dtype);
   int dim = c.dim(c.integer(1), c.tensor(0).ndim());
   if (c.tensor(2).numel > 0) {
     check_index_dtype(c, 2, c.tensor(2));
@@ -243,6 +252,7 @@ TENON_INFER(scatter_reduce) {
 }
 
 TENON_INFER(pointwise_masked_fill) {
+  if (c.op.args[2].type == ArgType::Scalar) c.check_fits(2, c.tensor(0).dtype);
   const TensorImpl& mask = c.tensor(1);
   if (mask.dtype != kBool && mask.dtype != kByte) {
     fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));

@@ -41,6 +41,10 @@ void addend(Infer& c, IntArrayRef sizes) {
   if (!fits) {
     fail<ValueError>(c, c.arg(0), " of shape ", text(self.sizes()), " cannot be expanded to ", text(sizes));
   }
+  for (int i = 3; i < c.op.n_args; ++i) {  // beta and alpha
+    const bool short_float = self.dtype == kHalf || self.dtype == kBFloat16;
+    if (c.op.args[i].type == ArgType::Scalar) c.check_fits(i, short_float ? kFloat : self.dtype);
+  }
   c.set(0, sizes, self.dtype);
   c.expand(0);
 }

@@ -70,11 +70,33 @@ void finish(Infer& c, ScalarType compute, ScalarType result) {
 void check_factor(const Infer& c, ScalarType result) {
   if (c.op.n_args < 3 || c.op.args[2].type != ArgType::Scalar || std::strcmp(c.op.args[2].name, "alpha") != 0) return;
   const ScalarType t = c.scalar(2).type();
-  if (isFloatingType(t)) {
+  if (isFloatingType(t) && isIntegralType(result, true)) {
     fail<TypeError>(c, "For integral input tensors, argument alpha must not be a floating point number.");
   }
   if (t == ScalarType::Bool && result != ScalarType::Bool) {
     fail<TypeError>(c, "Boolean alpha only supported for Boolean results.");
+  }
+  if (isFloatingType(result)) c.check_fits(2, result);
+}
+
+// Kernels compute with numbers of a floating dtype in float32 at least. To integers they convert themselves, and check.
+void check_numbers(const Infer& c, int first, ScalarType t) {
+  if (!isFloatingType(t)) return;
+  for (int i = first; i < c.op.n_args; ++i) {
+    if (c.op.args[i].type == ArgType::Scalar) c.check_fits(i, t == ScalarType::Double ? t : ScalarType::Float);
+  }
+}
+
+// A bound that lets nothing of an integer dtype through is refused; one that lets everything through is none.
+void check_bound(const Infer& c, int i, ScalarType t, bool lower) {
+  if (c.none(i)) return;
+  if (!isIntegralType(t, false)) return c.check_fits(i, t);
+  c.check_fits(i, ScalarType::Long);
+  const int64_t v = c.scalar(i).toLong(), bits = 8 * item_size(t);
+  const int64_t most = t == ScalarType::Byte ? 255 : static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
+  const int64_t lowest = t == ScalarType::Byte ? 0 : -most - 1;
+  if (lower ? v > most : v < lowest) {
+    fail<ValueError>(c, c.arg(i), " is ", v, ", outside of the range of ", dtype_name(t));
   }
 }
 
@@ -84,7 +106,8 @@ ScalarType as_float(ScalarType t) { return isFloatingType(t) || isComplexType(t)
 
 TENON_INFER(pointwise) {
   const ScalarType t = operands_dtype(c);
-  if (isIntegralType(t, true)) check_factor(c, t);
+  check_factor(c, t);
+  check_numbers(c, 2, t);
   finish(c, t, t);
 }
 
@@ -96,7 +119,7 @@ TENON_INFER(pointwise_sub) {
                               " is not supported; use logical_xor() or logical_not()");
   }
   const ScalarType t = operands_dtype(c);
-  if (isIntegralType(t, true)) check_factor(c, t);
+  check_factor(c, t);
   finish(c, t, t);
 }
 
@@ -110,6 +133,23 @@ TENON_INFER(pointwise_float) {
 TENON_INFER(pointwise_same) {
   const ScalarType t = tensors_dtype(c);
   finish(c, t, t);
+  check_numbers(c, 1, t);
+}
+
+TENON_INFER(pointwise_hardtanh) {
+  infer_pointwise_same(c);
+  check_bound(c, 1, c.compute, true);
+  check_bound(c, 2, c.compute, false);
+}
+
+TENON_INFER(pointwise_clamp_min) {
+  infer_pointwise(c);
+  check_bound(c, 1, c.compute, true);
+}
+
+TENON_INFER(pointwise_clamp_max) {
+  infer_pointwise(c);
+  check_bound(c, 1, c.compute, false);
 }
 
 TENON_INFER(pointwise_bool) { finish(c, operands_dtype(c), ScalarType::Bool); }
@@ -118,6 +158,8 @@ TENON_INFER(pointwise_clamp) {
   if (c.none(1) && c.none(2)) fail<ValueError>(c, "At least one of 'min' or 'max' must not be None");
   const ScalarType t = c.promoted({0, 1, 2});
   check_inplace(c, t);
+  check_bound(c, 1, t, true);
+  check_bound(c, 2, t, false);
   c.compute = t;
   c.cast(0);
   c.set_like(0, c.tensor(0), t);
@@ -128,6 +170,7 @@ TENON_INFER(pointwise_pow) {
   if (isIntegralType(t, true) && c.scalar(1).toLong() < 0) {
     fail<ValueError>(c, "Integers to negative integer powers are not allowed.");
   }
+  if (t != ScalarType::Float) c.check_fits(1, t);
   finish(c, t, t);
 }
 
@@ -138,6 +181,10 @@ TENON_INFER(pointwise_where) {
     fail<TypeError>(c, "expected ", c.arg(0), " to be a boolean tensor, got ", toString(condition.dtype));
   }
   const ScalarType t = c.promoted({1, 2});
+  for (int i : {1, 2}) {
+    const bool short_float = t == ScalarType::Half || t == ScalarType::BFloat16;  // an infinity there
+    if (!is_tensor(c, i) && !short_float) c.check_fits(i, t);
+  }
   c.compute = t;
   take_tensors(c, 1);
   c.expand(0);

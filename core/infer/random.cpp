@@ -126,6 +126,7 @@ TENON_INFER(native_dropout) {
   check_probability(c, c.number(1));
   fill_like_self(c);
   c.set(1, c.tensor(0).sizes(), kBool);
+  c.draws = c.none(2) || c.flag(2);
 }
 
 TENON_INFER(native_dropout_backward) {

@@ -31,6 +31,10 @@ inline tn_value none_value() { return value_of(TN_TAG_NONE); }
 
 [[noreturn]] TENON_COLD void undefined_argument(int id, int at);
 
+inline void check_defined(int id, int at, const Tensor& t) {
+  if (TENON_UNLIKELY(!t.defined())) undefined_argument(id, at);
+}
+
 inline tn_value box(int id, int at, const Tensor& t) {
   const core::TensorImpl* p = t.unsafeGetTensorImpl();
   if (TENON_UNLIKELY(!p)) undefined_argument(id, at);

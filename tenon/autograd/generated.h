@@ -92,6 +92,8 @@ auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.
   for (const auto& t : list) refuse_tracked(id, arg, t);
 }
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
+// Those that a call which creates a tensor does not give are those of out.
+TensorOptions options_of_out(TensorOptions given, const Tensor& out);
 void write_inplace(int id, const Tensor& self, const Tensor& value);
 void write_out(int id, Tensor& out, const Tensor& value);
 

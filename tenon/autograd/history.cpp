@@ -162,6 +162,13 @@ void write_inplace(int id, const Tensor& self, const Tensor& value) {
   self.copy_(value);
 }
 
+TensorOptions options_of_out(TensorOptions given, const Tensor& out) {
+  if (!out.defined()) return given;
+  if (!given.has_dtype()) given = given.dtype(out.scalar_type());
+  if (!given.has_device()) given = given.device(out.device());
+  return given;
+}
+
 void write_out(int id, Tensor& out, const Tensor& value) {
   const char* op = core::op_at(id).name;
   if (!out.defined()) out = empty({0}, value.options());

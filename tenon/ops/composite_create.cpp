@@ -68,7 +68,10 @@ Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const Ten
   return tenon::full(size, v, like(self, o));
 }
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
-  return finish(empty(IntArrayRef(), plain(o)).fill_(s), o);
+  // In a short float a number beyond it is an infinity.
+  const ScalarType t = o.dtype_opt().value_or(get_default_dtype());
+  if (t != kHalf && t != kBFloat16) return finish(empty(IntArrayRef(), plain(o)).fill_(s), o);
+  return finish(empty(IntArrayRef(), plain(o).dtype(kDouble)).fill_(s).to(t), o);
 }
 
 Tensor arange(const Scalar& end, const TensorOptions& o) { return tenon::arange(Scalar(0), end, Scalar(1), o); }

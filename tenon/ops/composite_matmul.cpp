@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tenon/core/error.h"
+#include "tenon/core/infer.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 
@@ -140,6 +141,13 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   for (const Scalar* s : {&beta, &alpha}) {
     TENON_CHECK(!whole || !s->isFloatingPoint(), TypeError, "addr: For integral input tensors, argument ",
                 s == &beta ? "beta" : "alpha", " must not be a floating point number.");
+  }
+  const ScalarType result = promote_types(self.scalar_type(), product.scalar_type());
+  for (const Scalar* s : {&beta, &alpha}) {
+    const char* name = s == &beta ? "beta" : "alpha";
+    TENON_CHECK(result == kBool || !s->isBoolean(), TypeError, "addr: Boolean ", name,
+                " only supported for Boolean results.");
+    core::check_fits("addr", name, *s, result);
   }
   if (self.scalar_type() == kBool && product.scalar_type() == kBool) {
     const Tensor scaled = tenon::logical_and(product, tenon::full_like(product, alpha.toBool()));

@@ -146,9 +146,11 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
                       : t == kHalf  ? 65504.0
                                     : 3.3895313892515355e38;
   const double inf = std::numeric_limits<double>::infinity();
-  Tensor r = tenon::where(tenon::isnan(self), nan.value_or(0), self);
-  r = tenon::where(self == inf, posinf.value_or(most), r);
-  return tenon::where(self == -inf, neginf.value_or(-most), r);
+  // A number beyond the dtype is its infinity.
+  const auto held = [&](double v) { return std::fabs(v) > most ? std::copysign(inf, v) : v; };
+  Tensor r = tenon::where(tenon::isnan(self), held(nan.value_or(0)), self);
+  r = tenon::where(self == inf, held(posinf.value_or(most)), r);
+  return tenon::where(self == -inf, held(neginf.value_or(-most)), r);
 }
 
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/core/error.h"
+#include "tenon/core/infer.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 
@@ -23,8 +24,13 @@ Tensor msort(const Tensor& self) { return std::get<0>(tenon::sort(self, std::opt
 
 Tensor searchsorted_Scalar(const Tensor& row, const Scalar& v, bool out_int32, bool right,
                            std::optional<std::string_view> side, const std::optional<Tensor>& sorter) {
-  return tenon::searchsorted(row, tenon::scalar_tensor(v, row.options().requires_grad(std::nullopt)), out_int32, right,
-                             side, sorter);
+  // A fraction lies between integers, and other numbers beyond all of them.
+  const bool whole = isIntegralType(row.scalar_type(), true);
+  const Tensor sorted = whole && v.isFloatingPoint()                 ? row.to(kDouble)
+                        : whole && !core::fits(v, row.scalar_type()) ? row.to(kLong)
+                                                                     : row;
+  return tenon::searchsorted(sorted, tenon::scalar_tensor(v, sorted.options().requires_grad(std::nullopt)), out_int32,
+                             right, side, sorter);
 }
 Tensor bucketize_Tensor(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
   TENON_CHECK(boundaries.dim() == 1, ValueError, "bucketize: argument 'boundaries' must have 1 dimension, got ",

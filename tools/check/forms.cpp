@@ -166,6 +166,9 @@ void Forms::outs() {
 }
 
 void Forms::refused_outs() {
+  // What such a row creates is of the dtype and on the device of out.
+  const auto takes_device = [](const core::ArgInfo& a) { return a.type == core::ArgType::Device; };
+  if (std::any_of(op_.args, op_.args + op_.n_args, takes_device)) return;
   const core::TensorImpl& first = *expected_[0];
   auto with_first = [&](core::Impl t) {
     Outs outs = make([&](const core::TensorImpl& like) { return filled(like); });

@@ -150,6 +150,9 @@ void Row::list_items(bool gradients) {
   auto valid = std::find_if(specs_.begin(), specs_.end(), [&](const Spec& s) { return works(op_, s); });
   if (valid == specs_.end()) return;
   auto s = static_cast<std::size_t>(valid - specs_.begin());
+  auto last = std::find_if(specs_.rbegin(), specs_.rend(), [&](const Spec& spec) { return works(op_, spec); });
+  auto other = static_cast<std::size_t>(specs_.rend() - last) - 1;
+  if (other != s && place_.slot == 0) items_.push_back({Task::Whole, other, last->main, Memory::Contiguous});
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
   items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
   for (ScalarType t : kDtypes) {

@@ -85,7 +85,8 @@ Findings run_bad_arguments(const Cell& cell, Place elsewhere) {
     dimensional += takes_one_tensor(info) && inputs.tensor(i) && inputs.tensor(i)->ndim() > 0;
     inputs.values()[i] = bad->first;
     std::string message, wrong = refusal(cell.op, inputs, &message);
-    if (wrong.empty() && message.empty()) wrong = "an error without words";
+    const bool named = takes_one_tensor(info) ? message.find(info.name) != std::string::npos : !message.empty();
+    if (wrong.empty() && !named) wrong = "the error does not name it: " + message;
     out.judge(Property::Errors, wrong.empty() ? "" : core::join("'", info.name, "', ", bad->second, ": ", wrong));
   }
   if (dimensional < 2 || (cell.op.flags & core::kOpCrossDevice) || elsewhere.slot == cell.place.slot) return out;

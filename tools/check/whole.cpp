@@ -43,6 +43,7 @@ struct Whole {
 
 Verdicts schema(const Whole& w) {
   if (core::find_op(w.op.name) != &w.op) return "is not found by its name";
+  if (!w.op.doc || !*w.op.doc) return "has no doc";
   const std::string ours = schema_text(w.op), theirs = plain_schema(w.op.schema);
   return ours == theirs ? "" : core::join("the table says ", ours, ", the schema ", theirs);
 }

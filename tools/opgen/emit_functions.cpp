@@ -50,6 +50,16 @@ void boxing(const Schema& s, std::string& locals, std::string& values) {
   }
 }
 
+// A function over others would name one of those, or nobody, as the one that an argument is missing of.
+std::string defined_args(const Schema& s) {
+  std::string out;
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    if (s.args[i].type.plain_tensor() && !s.args[i].type.optional)
+      out += "  check_defined(id, " + std::to_string(i) + ", " + s.args[i].name + ");\n";
+  }
+  return out;
+}
+
 std::string tracked_args(const std::vector<const Arg*>& inputs) {
   std::string out;
   for (const Arg* a : inputs) out += (out.empty() ? "" : " || ") + std::string("tracked(") + a->name + ")";
@@ -158,6 +168,7 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
   std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) +
                     ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
+    out += defined_args(s);
     // What the parts save must outlive the write: they see a copy of self.
     return out +
            "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() +
@@ -202,8 +213,12 @@ std::string out_form(const Row& r, const NodePlan&) {
     result += ">";
     back += "}";
   }
-  std::string out = result + " " + s.name + "_out(" + outs + params(s, false) +
-                    ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
+  std::string inputs = params(s, false), given = "TensorOptions& options";
+  const std::size_t options = inputs.find(given);
+  if (options != std::string::npos) inputs.replace(options, given.size(), "TensorOptions& given");
+  std::string out = result + " " + s.name + "_out(" + outs + inputs + ") {\n  constexpr int id = op_id::" + r.ident() +
+                    ";\n  RowScope scope_of_row(id);\n";
+  if (options != std::string::npos) out += "  const TensorOptions options = options_of_out(given, out);\n";
   std::string refuse;
   for (const Arg& a : s.args) {
     if (a.type.tensor()) refuse += "  refuse_tracked(id, \"" + a.name + "\", " + a.name + ");\n";
@@ -215,7 +230,8 @@ std::string out_form(const Row& r, const NodePlan&) {
   for (std::size_t i = 0; i < n; ++i)
     out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
   if (r.composite()) {
-    out += "  const Today today;\n  auto computed = composite::" + r.ident() + "(" + forward_args(s) + ");\n";
+    out += defined_args(s) + "  const Today today;\n  auto computed = composite::" + r.ident() + "(" + forward_args(s) +
+           ");\n";
     for (std::size_t i = 0; i < n; ++i) {
       std::string k = std::to_string(i);
       out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(computed));\n"
@@ -261,9 +277,8 @@ std::string by_name(const Row& r, std::string& entries) {
   std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr";
   if (r.function || r.method) {
     f = "boxed_" + id;
-    std::string callee = r.composite() ? "composite::" + id : "call_" + id;
-    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n" +
-           (r.composite() ? "  const Today today;\n" : "") + "  put(out, " + callee + "(" + unboxed(s, 0) + "));\n}\n";
+    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  put(out, call_" + id + "(" + unboxed(s, 0) +
+           "));\n}\n";
   }
   if (r.inplace) {
     i = "boxed_inplace_" + id;
@@ -311,8 +326,9 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
       out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
-             ") {\n  RowScope scope_of_row(op_id::" + r.ident() +
-             ");\n  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n}\n";
+             ") {\n  [[maybe_unused]] constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n" +
+             defined_args(s) + "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) +
+             ");\n}\n";
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }

@@ -55,6 +55,19 @@ void check_all(const std::vector<Row>& rows, const std::string& infer_folder) {
   }
 }
 
+// Overloads share what is said of them: one without a doc has that of the first of its name.
+void share_docs(std::vector<Row>& rows) {
+  std::map<std::string, std::string> of_name;
+  for (const Row& r : rows) {
+    if (!r.doc.empty()) of_name.emplace(r.schema.name, r.doc);
+  }
+  for (Row& r : rows) {
+    auto it = of_name.find(r.schema.name);
+    if (it == of_name.end()) throw RowError(r.file, r.line, r.schema.full() + " has no doc");
+    if (r.doc.empty()) r.doc = it->second;
+  }
+}
+
 int generate(const std::map<std::string, std::string>& flags, const std::vector<std::string>& files) {
   std::vector<Row> rows;
   std::vector<std::string> families;
@@ -65,6 +78,7 @@ int generate(const std::map<std::string, std::string>& flags, const std::vector<
   }
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].index = static_cast<int>(i);
   check_all(rows, flags.at("--infer"));
+  share_docs(rows);
   emit_core_table(rows, flags.at("--core") + "/op_table.gen.cpp");
   emit_sdk_headers(rows, flags.at("--sdk") + "/tenon/sdk/ops");
   std::string out = flags.at("--tenon");

@@ -26,6 +26,11 @@ struct OutMeta {
   int64_t strides[kMaxDims];
 };
 
+// ValueError unless the dtype can hold the number: no float beyond its range, no infinity or NaN for integers.
+// Fractions may be cut off, and whole negative numbers may wrap to an unsigned dtype, as in -1 for its highest value.
+TENON_API bool fits(const Scalar& number, ScalarType dtype) noexcept;
+TENON_API void check_fits(const char* op, const char* argument, const Scalar& number, ScalarType dtype);
+
 class Infer {
  public:
   const Op& op;
@@ -42,6 +47,7 @@ class Infer {
   // The device of the outputs; by default that of the first tensor on a device other than the host.
   int slot = -1;
   int index = -1;
+  bool draws = true;          // false: this call takes no random words
   uint64_t random_count = 0;  // elements to reserve random words for; by default output 0's numel
 
   Infer(const Op& o, const tn_value* arguments, Form f) : op(o), in(arguments), form(f) {}
@@ -72,6 +78,10 @@ class Infer {
   void cast(int arg) { operands |= uint64_t{1} << arg; }
   void expand(int arg) { broadcasts |= uint64_t{1} << arg; }
 
+  // core::check_fits for a number that is given.
+  void check_fits(int i, ScalarType dtype) const {
+    if (!none(i)) core::check_fits(op.name, op.args[i].name, scalar(i), dtype);
+  }
   // "argument 'other'"
   std::string arg(int i) const;
   // Wraps a dimension counted from the end; IndexError TS05. A 0-dim tensor counts as one dimension.
