@@ -203,9 +203,9 @@ DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
 // Class, then width; two of one width that differ go to the next wider one that holds both.
 ScalarType promote_types(ScalarType a, ScalarType b) {
   if (a == b) return a;
+  if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb) return ca > cb ? a : b;
   const core::DtypeInfo& x = core::dtype_info(a);
   const core::DtypeInfo& y = core::dtype_info(b);
-  if (x.cls != y.cls) return x.cls > y.cls ? a : b;
   if (x.cls == core::DtypeClass::Integral) return core::promote_integral(a, x, b, y);
   if (x.rank != y.rank || x.cls != core::DtypeClass::Floating) return x.rank >= y.rank ? a : b;
   return x.size < 4 ? ScalarType::Float : ScalarType::Double;

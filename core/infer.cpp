@@ -113,16 +113,19 @@ int Infer::dim(int64_t d, int ndim) const {
 
 namespace {
 
-// The dtype that all of them have, if they are tensors of one dtype: what nearly every call is.
-ScalarType common_dtype(const Infer& c, std::initializer_list<int> args) {
+// Where all are tensors, of one dtype or with dimensions: what nearly every call is. Undefined otherwise.
+ScalarType plain_dtype(const Infer& c, std::initializer_list<int> args) {
   ScalarType t = ScalarType::Undefined;
+  bool mixed = false, dimensioned = true;
   for (int i : args) {
     if (c.in[i].tag != TN_TAG_TENSOR) return ScalarType::Undefined;
-    ScalarType own = c.tensor(i).dtype;
-    if (t != ScalarType::Undefined && own != t) return ScalarType::Undefined;
-    t = own;
+    const TensorImpl& own = c.tensor(i);
+    dimensioned &= own.ndim() > 0;
+    if (t == own.dtype) continue;
+    mixed |= t != ScalarType::Undefined;
+    t = mixed ? promote_types(t, own.dtype) : own.dtype;
   }
-  return t;
+  return mixed && !dimensioned ? ScalarType::Undefined : t;
 }
 
 bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
@@ -148,7 +151,7 @@ const TensorImpl* common_shape(const Infer& c, std::initializer_list<int> args) 
 }  // namespace
 
 ScalarType Infer::promoted(std::initializer_list<int> args) const {
-  if (ScalarType t = common_dtype(*this, args); t != ScalarType::Undefined) return t;
+  if (ScalarType t = plain_dtype(*this, args); t != ScalarType::Undefined) return t;
   // Three tiers (dimensioned tensors, 0-dim tensors, numbers); a lower tier counts only with a higher category.
   ScalarType tier[3] = {ScalarType::Undefined, ScalarType::Undefined, ScalarType::Undefined};
   auto join_into = [&](int which, ScalarType t) {

@@ -211,6 +211,27 @@ void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<con
   }
 }
 
+// Rows of at most one vector, and few of them: B stays in registers. False if the product is larger, or has gaps.
+template <class T>
+bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const Mat<const T>& b, T beta,
+          const Mat<T>& c) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kSteps = 8;
+  if (n > static_cast<int64_t>(hn::Lanes(d)) || k > kSteps || m > 16 || b.cs != 1 || c.cs != 1) return false;
+  const auto columns = hn::FirstN(d, static_cast<size_t>(n));
+  hn::Vec<decltype(d)> row[kSteps];
+  for (int64_t p = 0; p < k; ++p) row[p] = hn::MaskedLoad(columns, d, b.data + p * b.rs);
+  for (int64_t i = 0; i < m; ++i) {
+    auto sum = hn::Zero(d);
+    for (int64_t p = 0; p < k; ++p) sum = hn::MulAdd(hn::Set(d, a.data[i * a.rs + p * a.cs]), row[p], sum);
+    sum = hn::Mul(sum, hn::Set(d, alpha));
+    T* out = c.data + i * c.rs;
+    if (beta != T(0)) sum = hn::MulAdd(hn::Set(d, beta), hn::MaskedLoad(columns, d, out), sum);
+    hn::BlendedStore(sum, columns, d, out);
+  }
+  return true;
+}
+
 // Products that are small, or whose panels of B stay in the first cache.
 template <class T>
 void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
@@ -486,6 +507,7 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   if (n == 1) return vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
   if (m == 1) return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
   if (c.cs != 1 && c.rs == 1) return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
   if ((m * n * k <= kSmall && k <= 1024) || (b.cs == 1 && k <= 64 && m <= 256))
