@@ -69,9 +69,7 @@ struct Common {
 
 // Values that the row may refuse for the tensors' dtype, and what they must be told apart from.
 inline bool is_odd(const Op& op, int i, const tn_value& v) {
-  constexpr double kSafe = 65504;  // every floating dtype holds it
-  if (v.tag == TN_TAG_F64) return !(v.u.f64 >= -kSafe && v.u.f64 <= kSafe);
-  if (v.tag == TN_TAG_I64) return v.u.i64 < -static_cast<int64_t>(kSafe) || v.u.i64 > static_cast<int64_t>(kSafe);
+  if (v.tag == TN_TAG_F64 || v.tag == TN_TAG_I64) return !every_float_holds(v);
   if (v.tag == TN_TAG_BOOL) return op.args[i].type == ArgType::Scalar;
   return v.tag == TN_TAG_COMPLEX || v.tag == TN_TAG_TENSOR_LIST;
 }

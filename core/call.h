@@ -16,6 +16,13 @@ namespace tenon::core {
 inline constexpr int kMaxSmallCasts = 3;
 inline constexpr int64_t kSmallCastBytes = 64;
 
+// A plain number that is within the range of every floating dtype.
+inline bool every_float_holds(const tn_value& v) {
+  constexpr int64_t kMost = 65504;
+  if (v.tag == TN_TAG_I64) return v.u.i64 >= -kMost && v.u.i64 <= kMost;
+  return v.tag == TN_TAG_F64 && v.u.f64 >= -double{kMost} && v.u.f64 <= double{kMost};
+}
+
 struct CallFrame {
   Infer c;
   const tn_value* in;  // what the kernel gets: the caller's arguments, or `args`

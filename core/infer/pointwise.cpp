@@ -4,6 +4,7 @@
 // to. The names decide which numbers are operands and what becomes of integers.
 #include <cstring>
 
+#include "core/call.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -68,7 +69,9 @@ void finish(Infer& c, ScalarType compute, ScalarType result) {
 
 // The number that multiplies the second operand of add and sub.
 void check_factor(const Infer& c, ScalarType result) {
-  if (c.op.n_args < 3 || c.op.args[2].type != ArgType::Scalar || std::strcmp(c.op.args[2].name, "alpha") != 0) return;
+  if (c.op.n_args < 3 || c.op.args[2].type != ArgType::Scalar) return;
+  if (c.in[2].tag == TN_TAG_I64 && every_float_holds(c.in[2])) return;
+  if (std::strcmp(c.op.args[2].name, "alpha") != 0) return;
   const ScalarType t = c.scalar(2).type();
   if (isFloatingType(t) && isIntegralType(result, true)) {
     fail<TypeError>(c, "For integral input tensors, argument alpha must not be a floating point number.");
@@ -83,7 +86,8 @@ void check_factor(const Infer& c, ScalarType result) {
 void check_numbers(const Infer& c, int first, ScalarType t) {
   if (!isFloatingType(t)) return;
   for (int i = first; i < c.op.n_args; ++i) {
-    if (c.op.args[i].type == ArgType::Scalar) c.check_fits(i, t == ScalarType::Double ? t : ScalarType::Float);
+    if (c.op.args[i].type != ArgType::Scalar || every_float_holds(c.in[i])) continue;
+    c.check_fits(i, t == ScalarType::Double ? t : ScalarType::Float);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A program that writes libtorch's names without torch:: before them.
+// A program that leaves torch:: out where libtorch lets it: its factories are ambiguous there with those of at.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -28,7 +28,7 @@ int main() {
     for (auto& p : net->named_parameters()) p.value().fill_(p.key() == "out.bias" ? 0.5 : 0.1);
   }
   optim::SGD sgd(net->parameters(), optim::SGDOptions(0.1).momentum(0.9));
-  const Tensor x = arange(12, kFloat32).view({2, 2, 3}) / 12, y = tensor({0, 1}, kLong);
+  const Tensor x = torch::arange(12, kFloat32).view({2, 2, 3}) / 12, y = torch::arange(2, kLong);
   for (int step = 0; step < 3; ++step) {
     sgd.zero_grad();
     Tensor loss = nn::functional::cross_entropy(net(x), y);
@@ -36,8 +36,8 @@ int main() {
     sgd.step();
     std::cout << loss.item<float>() << "\n";
   }
-  Tensor leaf = ones({2}, TensorOptions().requires_grad(true));
+  Tensor leaf = torch::ones({2}, TensorOptions().requires_grad(true));
   std::cout << autograd::grad({(leaf * leaf).sum()}, {leaf})[0] << "\n";
-  std::cout << nn::functional::relu(tensor({-1.0, 2.0})) << "\n" << cuda::is_available() << "\n";
+  std::cout << nn::functional::relu(torch::arange(-1, 2)) << "\n";
   return 0;
 }
