@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Words to float32 normals and dropout, a vector at a time.
+// Words to float32: uniform, normal, Bernoulli, dropout; a vector at a time.
 #include "plugin_cpu/random_floats.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -49,6 +49,37 @@ void NormalFloats(const uint32_t* HWY_RESTRICT words, int64_t n, float* HWY_REST
   }
 }
 
+// The first n of f(i), a vector at a time; f may read past n.
+template <class D, class F>
+HWY_INLINE void store_each(D d, int64_t n, float* HWY_RESTRICT out, F f) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(i), d, out + i);
+  if (i < n) hn::BlendedStore(f(i), hn::FirstN(d, static_cast<size_t>(n - i)), d, out + i);
+}
+
+void UniformFloats(const uint32_t* HWY_RESTRICT words, int64_t n, float low, float range, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  store_each(d, n, out, [&](int64_t i) HWY_ATTR {
+    const auto bits = hn::BitCast(di, hn::ShiftRight<8>(hn::LoadU(du, words + i)));
+    const auto u = hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24f));
+    return hn::MulAdd(u, hn::Set(d, range), hn::Set(d, low));
+  });
+}
+
+void BernoulliFloats(const uint32_t* HWY_RESTRICT words, int64_t n, uint32_t limit, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto bound = hn::Set(di, static_cast<int32_t>(limit));
+  store_each(d, n, out, [&](int64_t i) HWY_ATTR {
+    const auto hit = hn::Lt(hn::BitCast(di, hn::ShiftRight<8>(hn::LoadU(du, words + i))), bound);
+    return hn::IfThenElseZero(hn::RebindMask(d, hit), hn::Set(d, 1.0f));
+  });
+}
+
 void DropoutFloats(const uint32_t* HWY_RESTRICT words, const float* HWY_RESTRICT x, float* HWY_RESTRICT out,
                    uint8_t* HWY_RESTRICT keep, int64_t n, uint32_t limit, float scale) {
   const hn::ScalableTag<float> d;
@@ -76,8 +107,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu {
 TENON_EXPORT(NormalFloats);
+TENON_EXPORT(UniformFloats);
+TENON_EXPORT(BernoulliFloats);
 TENON_EXPORT(DropoutFloats);
 void normal_floats(const uint32_t* words, int64_t n, float* out) { TENON_DISPATCH(NormalFloats)(words, n, out); }
+void uniform_floats(const uint32_t* words, int64_t n, float low, float range, float* out) {
+  TENON_DISPATCH(UniformFloats)(words, n, low, range, out);
+}
+void bernoulli_floats(const uint32_t* words, int64_t n, uint32_t limit, float* out) {
+  TENON_DISPATCH(BernoulliFloats)(words, n, limit, out);
+}
 void dropout_floats(const uint32_t* words, const float* x, float* out, uint8_t* keep, int64_t n, uint32_t limit,
                     float scale) {
   TENON_DISPATCH(DropoutFloats)(words, x, out, keep, n, limit, scale);

@@ -23,7 +23,7 @@ HWY_INLINE void multiply(D d, V x, V k, V& high, V& low) {
   const auto even = hn::MulEven(x, k);
   const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, x))), k);
   high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
-  low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
+  low = hn::Mul(x, k);
 }
 
 // Blocks done in whole vectors; the rest is left to the scalar loop.

@@ -42,6 +42,7 @@ tn_status uniform(Call&, Tensor out, Tensor, double from, double to, Generator g
     T* p = out.data<T>();
     const C low = static_cast<C>(from), range = static_cast<C>(to) - low;
     each_random(g, out.numel(), kWords<T>, [&](int64_t at, int64_t n, const uint32_t* w) {
+      if constexpr (std::is_same_v<T, float>) return uniform_floats(w, n, low, range, p + at);
       for (int64_t i = 0; i < n; ++i) {
         C u;
         if constexpr (std::is_same_v<T, double>)
@@ -175,6 +176,8 @@ void bernoulli_of(const Tensor& out, const Generator& g, double p) {
   each_random(g, out.numel(), kWords<T>, [&](int64_t at, int64_t n, const uint32_t* w) {
     if constexpr (std::is_same_v<T, double>) {
       for (int64_t i = 0; i < n; ++i) o[at + i] = philox_double(wide_word(w, i)) < p ? 1.0 : 0.0;
+    } else if constexpr (std::is_same_v<T, float>) {
+      bernoulli_floats(w, n, limit, o + at);
     } else {
       const T one = convert<T>(1.0f), zero = convert<T>(0.0f);
       for (int64_t i = 0; i < n; ++i) o[at + i] = (w[i] >> 8) < limit ? one : zero;
