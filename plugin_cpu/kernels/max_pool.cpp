@@ -30,9 +30,11 @@ struct Across {
   std::vector<Taps> reach;
   std::vector<int32_t> start;
   bool simple;  // at its first tap, each
+  bool whole;   // no window reaches into the padding
   explicit Across(const Pool& p) : reach(static_cast<std::size_t>(p.kernel[2])) {
     for (int64_t t = 0; t < p.kernel[2]; ++t) reach[static_cast<std::size_t>(t)] = outputs_inside(p, t);
     simple = reach[0].first == 0 && reach[0].last == p.out[2];
+    whole = simple && reach.back().last == p.out[2];
     for (int64_t o = 0; !simple && o < p.out[2]; ++o) {
       const int64_t w = o * p.stride[2] - p.pad[2] + taps_inside(p, 2, o).first * p.dilation[2];
       start.push_back(static_cast<int32_t>(std::min(w, p.in[2] - 1)));
@@ -130,6 +132,88 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+template <class D>
+struct Best {
+  hn::Vec<D> value;
+  hn::Vec<hn::RebindToSigned<D>> where;
+  HWY_INLINE void take(D d, hn::Vec<D> v, int64_t at) {
+    const hn::RebindToSigned<D> di;
+    const auto better = hn::AndNot(hn::IsNaN(value), hn::Not(hn::Le(v, value)));
+    value = hn::IfThenElse(better, v, value);
+    where = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<int32_t>(at)), where);
+  }
+  HWY_INLINE void store(D d, int64_t first, int64_t step, float* y, int64_t* indices) const {
+    const hn::RebindToSigned<D> di;
+    const hn::Half<decltype(di)> half;
+    const hn::Rebind<int64_t, decltype(half)> wide;
+    const auto lane = hn::Mul(hn::Iota(di, 0), hn::Set(di, static_cast<int32_t>(step)));
+    const auto at = hn::Add(hn::Add(where, hn::Set(di, static_cast<int32_t>(first))), lane);
+    hn::StoreU(value, d, y);
+    hn::StoreU(hn::PromoteTo(wide, hn::LowerHalf(half, at)), wide, indices);
+    hn::StoreU(hn::PromoteTo(wide, hn::UpperHalf(half, at)), wide, indices + hn::Lanes(wide));
+  }
+};
+
+// A line whose windows lie inside of the plane, kStep apart: some windows at a time, all their taps in registers. The
+// last vector reaches back over windows that are done.
+template <int kStep, class D>
+void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps td, Taps th, float* y,
+                int64_t* indices) {
+  const int64_t n = p.out[2], lanes = static_cast<int64_t>(hn::Lanes(d)), taps = p.kernel[2], apart = p.dilation[2];
+  const auto line = [&](int64_t a, int64_t b) {
+    const int64_t plane = od * p.stride[0] - p.pad[0] + a * p.dilation[0];
+    return (plane * p.in[1] + oh * p.stride[1] - p.pad[1] + b * p.dilation[1]) * p.in[2];
+  };
+  for (int64_t done = 0; done < n; done += lanes) {
+    const int64_t o = std::min(done, n - lanes), start = line(td.first, th.first);
+    Best<D> best;
+    best.where = hn::Set(hn::RebindToSigned<D>(), static_cast<int32_t>(start));
+    auto odd = hn::Zero(d);
+    if constexpr (kStep == 2)
+      hn::LoadInterleaved2(d, x + start + 2 * o, best.value, odd);
+    else
+      best.value = hn::LoadU(d, x + start + o);
+    for (int64_t a = td.first; a < td.last; ++a) {
+      for (int64_t b = th.first; b < th.last; ++b) {
+        const int64_t from = line(a, b);
+        if constexpr (kStep == 2) {
+          auto even = hn::Zero(d);
+          int64_t t = 0;
+          for (; t + 2 <= taps; t += 2) {
+            hn::LoadInterleaved2(d, x + from + t + 2 * o, even, odd);
+            best.take(d, even, from + t);
+            best.take(d, odd, from + t + 1);
+          }
+          if (t == taps) continue;
+          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even, odd);  // nothing behind the last window
+          best.take(d, odd, from + t);
+        } else {
+          for (int64_t t = 0; t < taps; ++t) best.take(d, hn::LoadU(d, x + from + t * apart + o), from + t * apart);
+        }
+      }
+    }
+    best.store(d, kStep * o, kStep, y + o, indices + o);
+  }
+}
+
+// False: not such a line, or a short one.
+template <class D>
+bool try_whole_line(D d, const Pool& p, const Across& across, const float* x, int64_t od, int64_t oh, float* y,
+                    int64_t* indices) {
+  const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
+  if (!across.whole || p.out[2] < static_cast<int64_t>(hn::Lanes(d))) return false;
+  if (td.first == td.last || th.first == th.last) return false;
+  if (p.stride[2] == 1)
+    whole_line<1>(d, p, x, od, oh, td, th, y, indices);
+  else if (p.stride[2] == 2 && p.dilation[2] == 1 && p.kernel[2] > 1)
+    whole_line<2>(d, p, x, od, oh, td, th, y, indices);
+  else
+    return false;
+  return true;
+}
+#endif
+
 template <class T>
 void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin, int64_t end) {
   using C = sdk::compute_t<T>;
@@ -143,6 +227,13 @@ void max_planes(const Pool& p, const T* x, T* y, int64_t* indices, int64_t begin
     int64_t at = q * p.out_plane();
     for (int64_t d = 0; d < p.out[0]; ++d) {
       for (int64_t h = 0; h < p.out[1]; ++h, at += n) {
+#if HWY_TARGET != HWY_SCALAR
+        if constexpr (std::is_same_v<T, float>) {
+          if (try_whole_line(hn::ScalableTag<float>(), p, across, plane, d, h, y + at, indices + at) ||
+              try_whole_line(hn::CappedTag<float, 4>(), p, across, plane, d, h, y + at, indices + at))
+            continue;
+        }
+#endif
         max_line<T, C>(p, across, plane, x + p.planes * p.in_plane(), d, h, best, where);
         for (int64_t i = 0; i < n; ++i) y[at + i] = T(best[i]);
         for (int64_t i = 0; i < n; ++i) indices[at + i] = where[i];
