@@ -69,8 +69,82 @@ void plane(const Conv& c, const Padded& p, const float* x, const float* w, float
   }
 }
 
+constexpr int kTall = 4;  // lines of outputs that share the lines that they read
+
+bool is_3x3(const Conv& c) {
+  return c.kernel[1] == 3 && c.kernel[2] == 3 && c.stride[1] == 1 && c.dilation[1] == 1 && c.dilation[2] == 1 &&
+         c.out[1] >= kTall;
+}
+
+// kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. What is loaded serves three lines.
+template <class D>
+HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, float bias, int64_t b, float* y,
+                         int64_t n) {
+  hn::Vec<D> taps[9], first[kTall], second[kTall];
+  for (int i = 0; i < 9; ++i) taps[i] = hn::Set(d, w[i]);
+  for (int i = 0; i < kTall; ++i) first[i] = second[i] = hn::Set(d, bias);
+#pragma GCC unroll 6
+  for (int line = 0; line < kTall + 2; ++line, x += width) {
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; ++k) {
+      const auto u = hn::LoadU(d, x + k), v = hn::LoadU(d, x + b + k);
+#pragma GCC unroll 4
+      for (int o = 0; o < kTall; ++o) {
+        if (line < o || line > o + 2) continue;
+        first[o] = hn::MulAdd(taps[(line - o) * 3 + k], u, first[o]);
+        second[o] = hn::MulAdd(taps[(line - o) * 3 + k], v, second[o]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int o = 0; o < kTall; ++o, y += n) {
+    hn::StoreU(first[o], d, y);
+    hn::StoreU(second[o], d, y + b);
+  }
+}
+
+// Whole vectors only: the last ones, and the last lines, reach back over outputs that are done.
+template <class D>
+void plane_3x3(D d, const Conv& c, int64_t width, const float* x, const float* w, float bias, float* y) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.out[2], last = n - lanes;
+  for (int64_t h = 0; h < c.out[1]; h += kTall) {
+    const int64_t top = std::min(h, c.out[1] - kTall);
+    for (int64_t i = 0; i < n; i += 2 * lanes) {
+      const int64_t a = std::min(i, last), b = std::min(i + lanes, last);
+      tall_3x3(d, x + top * width + a, width, w, bias, b - a, y + top * n + a, n);
+    }
+  }
+}
+
+// The same outputs as below: bias and taps are added in the same order.
+template <class D>
+void planes_3x3(D d, const Conv& c, const float* x, const float* w, const float* bias, float* y, int64_t begin,
+                int64_t end) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.in[2];
+  const int64_t width = (n + 2 * c.pad[2] + lanes - 1) / lanes * lanes, height = c.in[1] + 2 * c.pad[1];
+  Buffer memory(width * height * static_cast<int64_t>(sizeof(float)));
+  float* inside = memory.as<float>();
+  std::fill(inside, inside + width * height, 0.0f);
+  for (int64_t q = begin; q < end; ++q) {
+    const float* from = x + q * c.in_plane();
+    float* line = inside + c.pad[1] * width + c.pad[2];
+    for (int64_t h = 0; h < c.in[1]; ++h, from += n, line += width) {
+      int64_t i = 0;
+      for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, line + i);
+      for (; i < n; ++i) line[i] = from[i];
+    }
+    const int64_t channel = q % c.channels;
+    plane_3x3(d, c, width, inside, w + channel * 9, bias ? bias[channel] : 0.0f, y + q * c.out_plane());
+  }
+}
+
 void depthwise_planes(const Conv& c, const float* x, const float* w, const float* bias, float* y, int64_t begin,
                       int64_t end) {
+  const hn::CappedTag<float, 4> narrow;
+  if (is_3x3(c) && c.out[2] >= static_cast<int64_t>(hn::Lanes(D())))
+    return planes_3x3(D(), c, x, w, bias, y, begin, end);
+  if (is_3x3(c) && c.out[2] >= static_cast<int64_t>(hn::Lanes(narrow)))
+    return planes_3x3(narrow, c, x, w, bias, y, begin, end);
   const Padded p(c);
   const int64_t room = p.width * p.height;
   Buffer memory(room * static_cast<int64_t>(sizeof(float)));
