@@ -61,6 +61,14 @@ class Dense {
   std::unique_ptr<Scratch> scratch_;
 };
 
+// One number, expanded: the gradient of a sum is.
+inline bool same_everywhere(const sdk::Tensor& t) {
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (t.size(d) != 1 && t.stride(d) != 0) return false;
+  }
+  return t.numel() != 0;
+}
+
 // A shape with dimension `dim` taken out of the loop; its strides, in bytes, are kept beside.
 class AlongDim {
  public:

@@ -67,4 +67,40 @@ inline std::vector<int64_t> read_indices(const sdk::Tensor& index, int dim, int6
   return out;
 }
 
+// The same without a copy of dense int64: reading one element after the other on one thread may take as long as what
+// is done with them. Nothing that is written may share memory with the tensor.
+class IndexList {
+ public:
+  IndexList(const sdk::Tensor& index, int dim, int64_t size) : n_(index.numel()) {
+    if (sdk::dtype_key(index.dtype()) != sdk::dtype_key(sdk::kInt64) || !index.contiguous() ||
+        outside(index.data<int64_t>(), n_, size)) {
+      own_ = read_indices(index, dim, size);
+      at_ = own_.data();
+    } else {
+      at_ = index.data<int64_t>();
+    }
+  }
+  int64_t size() const { return n_; }
+  int64_t operator[](int64_t i) const { return at_[i]; }
+
+ private:
+  // Some element is not in [0, size). The sign bit of v, or of size - 1 - v.
+  static bool outside(const int64_t* p, int64_t n, int64_t size) {
+    const uint64_t last = static_cast<uint64_t>(size) - 1;
+    uint64_t any = 0;
+    for (int64_t i = 0; i < n; ++i) any |= static_cast<uint64_t>(p[i]) | (last - static_cast<uint64_t>(p[i]));
+    return any >> 63;
+  }
+
+  int64_t n_;
+  const int64_t* at_;
+  std::vector<int64_t> own_;
+};
+
+// Asks for a row that a later turn reads: rows come from anywhere in memory. Of a long one, for its start.
+inline void prefetch_row(const char* p, int64_t bytes) {
+  const int64_t n = bytes < 1024 ? bytes : 1024;
+  for (int64_t k = 0; k < n; k += 64) __builtin_prefetch(p + k);
+}
+
 }  // namespace tenon::cpu

@@ -22,8 +22,9 @@ using namespace sdk;
 int64_t length_of(const Tensor& t, int dim) { return t.ndim() ? t.size(dim) : 1; }
 
 // out and self row-major: each index moves a run of `inner` elements.
-void select_dense(const Tensor& out, const Tensor& self, int dim, const std::vector<int64_t>& index) {
-  const int64_t n = static_cast<int64_t>(index.size()), length = length_of(self, dim), item = item_size(self.dtype());
+void select_dense(const Tensor& out, const Tensor& self, int dim, const IndexList& index) {
+  constexpr int64_t kAhead = 16;
+  const int64_t n = index.size(), length = length_of(self, dim), item = item_size(self.dtype());
   int64_t inner = 1, outer = 1;
   for (int d = dim + 1; d < self.ndim(); ++d) inner *= self.size(d);
   for (int d = 0; d < dim; ++d) outer *= self.size(d);
@@ -38,16 +39,20 @@ void select_dense(const Tensor& out, const Tensor& self, int dim, const std::vec
           const T* row = reinterpret_cast<const T*>(from) + r / n * length;
           T* target = reinterpret_cast<T*>(to) + r / n * n;
           const int64_t stop = std::min(end, (r / n + 1) * n);
-          for (int64_t k = r % n; r < stop; ++r, ++k) target[k] = row[index[static_cast<std::size_t>(k)]];
+          for (int64_t k = r % n; r < stop; ++r, ++k) target[k] = row[index[k]];
         }
       });
     });
     return;
   }
   parallel_for(outer * n, std::max<int64_t>(1, kMoveGrain / inner), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const int64_t source = r / n * length + index[static_cast<std::size_t>(r % n)];
-      std::memcpy(to + r * run, from + source * run, static_cast<std::size_t>(run));
+    for (int64_t r = begin; r < end;) {
+      const char* slices = from + r / n * length * run;
+      const int64_t stop = std::min(end, (r / n + 1) * n);
+      for (int64_t k = r % n; r < stop; ++r, ++k) {
+        if (k + kAhead < n) prefetch_row(slices + index[k + kAhead] * run, run);
+        std::memcpy(to + r * run, slices + index[k] * run, static_cast<std::size_t>(run));
+      }
     }
   });
 }
@@ -81,14 +86,21 @@ void assign_run(char* const* p, const int64_t* s, int64_t n) {
   }
 }
 
+// Where both are dense: no byte in common.
+bool apart(const Tensor& a, const Tensor& b) {
+  const char *p = a.data<char>(), *q = b.data<char>();
+  return p + a.numel() * item_size(a.dtype()) <= q || q + b.numel() * item_size(b.dtype()) <= p;
+}
+
 tn_status index_select(Call&, Tensor out, Tensor self, int64_t given, Tensor index) {
   const int dim = wrap_dim(given, self.ndim());
-  const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
-  if (out.numel() == 0) return TN_OK;
-  if (out.contiguous() && self.contiguous()) {
-    select_dense(out, self, dim, at);
+  if (out.contiguous() && self.contiguous() && apart(out, index)) {
+    const IndexList list(index, dim, length_of(self, dim));
+    if (out.numel() != 0) select_dense(out, self, dim, list);
     return TN_OK;
   }
+  const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
+  if (out.numel() == 0) return TN_OK;
   AlongDim loop(self.sizes(), dim);
   loop.add(out);
   loop.add(self);
