@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "plugin_cpu/along_dim.h"
+#include "plugin_cpu/scan.h"
 #include "tenon/sdk/ops/masked_scatter.h"
 #include "tenon/sdk/ops/masked_select.h"
 #include "tenon/sdk/ops/nonzero.h"
@@ -195,6 +196,7 @@ template <class T>
 void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t* out, int64_t limit) {
   const int rank = static_cast<int>(sizes.size());
   if (rank == 1) {
+    if constexpr (std::is_same_v<T, uint8_t>) return positions_set(x + begin, end - begin, begin, out, limit);
     pack(x + begin, end - begin, out, limit, [&](int64_t i) { return begin + i; });
     return;
   }
