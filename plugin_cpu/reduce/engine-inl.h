@@ -99,13 +99,13 @@ typename Op::Acc Rows(const Op& op, const Dims& red, const char* p, int64_t begi
   return sum.total(op);
 }
 
-// Results from the partial ones of their chunks: those of one result are `step` apart, results `next`.
+// Results from the partial ones of their chunks, which lie side by side.
 template <class Op>
 __attribute__((noinline, noclone)) void Combine(const Op& op, const Plan& plan, const typename Op::Acc* partial,
-                                                int64_t chunks, int64_t next, int64_t step) {
+                                                int64_t chunks) {
   for (int64_t o = 0; o < plan.kept.count; ++o) {
     Cascade<Op> sum;
-    for (int64_t c = 0; c < chunks; ++c) sum.add(partial[o * next + c * step]);
+    for (int64_t c = 0; c < chunks; ++c) sum.add(partial[o * chunks + c]);
     int64_t in, out;
     plan.kept.locate(o, &in, &out);
     *reinterpret_cast<typename Op::Out*>(plan.out + out) = op.finish(sum.total(op));
@@ -135,7 +135,7 @@ void ByRows(const Op& op, const Plan& plan) {
     }
   };
   sdk::parallel_for(outputs * chunks, kChunk / each, range);
-  if (partial) Combine(op, plan, partial.get(), chunks, chunks, 1);
+  if (partial) Combine(op, plan, partial.get(), chunks);
 }
 
 // Rows [begin, end) of the reduced dimensions added into `columns` neighbouring results.
@@ -172,6 +172,22 @@ void Store(const Op& op, const Plan& plan, char* out, const typename Op::Acc* ac
   }
 }
 
+// Rows of partial results, `step` apart, combined into the first: the tree of Cascade for each column.
+template <class Op>
+void CombineColumns(typename Op::Acc* rows, int64_t chunks, int64_t step, int64_t columns) {
+  const auto join = [&](int64_t a, int64_t b) {
+    typename Op::Acc *to = rows + a * step, *v = rows + b * step;
+    for (int64_t j = 0; j < columns; ++j) to[j] = Op::combine(to[j], v[j]);
+  };
+  int64_t stack[64];
+  int top = 0;
+  for (int64_t c = 0; c < chunks; ++c) {
+    stack[top++] = c;
+    for (int64_t n = c; n & 1; n >>= 1, --top) join(stack[top - 2], stack[top - 1]);
+  }
+  for (; top > 1; --top) join(stack[top - 2], stack[top - 1]);
+}
+
 template <class Op>
 void ByColumns(const Op& op, const Plan& plan) {
   using Acc = typename Op::Acc;
@@ -181,10 +197,11 @@ void ByColumns(const Op& op, const Plan& plan) {
   const int64_t chunks = (length + height - 1) / height;
   std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(plan.kept.count * chunks)] : nullptr);
   const int64_t each = width * (length < height ? length : height);
+  // Tasks on the same results are neighbours: what a thread has made, it combines.
   const auto range = [&](int64_t begin, int64_t end) HWY_NOINLINE {
     Acc acc[kColumns];
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t chunk = task / (outer * blocks), at = task % (outer * blocks);
+      const int64_t chunk = task % chunks, at = task / chunks;
       const int64_t first = at / blocks * inner + at % blocks * kColumns;
       const int64_t left = inner - at % blocks * kColumns, columns = left < kColumns ? left : kColumns;
       const int64_t r0 = chunk * height, r1 = r0 + height < length ? r0 + height : length;
@@ -196,7 +213,18 @@ void ByColumns(const Op& op, const Plan& plan) {
     }
   };
   sdk::parallel_for(outer * blocks * chunks, each < kChunk ? kChunk / each : 1, range);
-  if (partial) Combine(op, plan, partial.get(), chunks, 1, plan.kept.count);
+  if (!partial) return;
+  const auto combine = [&](int64_t begin, int64_t end) HWY_NOINLINE {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t first = at / blocks * inner + at % blocks * kColumns;
+      const int64_t left = inner - at % blocks * kColumns, columns = left < kColumns ? left : kColumns;
+      int64_t in, out;
+      plan.kept.locate(first, &in, &out);
+      CombineColumns<Op>(partial.get() + first, chunks, plan.kept.count, columns);
+      Store(op, plan, plan.out + out, partial.get() + first, columns);
+    }
+  };
+  sdk::parallel_for(outer * blocks, 1 + kChunk / (width * chunks), combine);
 }
 
 template <class Op>
