@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "plugin_cpu/along_dim.h"
 #include "plugin_cpu/floats.h"
 #include "plugin_cpu/rows.h"
 
@@ -68,7 +69,7 @@ void move(T& running, double value, double momentum) {
 
 template <class T>
 double item(Tensor t, int64_t c, double fallback) {
-  return t.defined() ? static_cast<double>(static_cast<Wide<T>>(t.data<T>()[c])) : fallback;
+  return t.defined() ? static_cast<double>(static_cast<Wide<T>>(t.data<T>()[c * t.stride(0)])) : fallback;
 }
 
 tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTensor weight, OptTensor bias,
@@ -113,9 +114,16 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
                    OptTensor weight, OptTensor running_mean, OptTensor running_var, OptTensor save_mean,
                    OptTensor save_rstd, bool training, double eps, Bools) {
   const Shape s(input);
+  const Dense inputs(input);
+  std::optional<Dense> grads;
+  const bool one = same_everywhere(grad);  // then a plane of it serves as all of them
+  if (!one) grads.emplace(grad);
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = Wide<T>;
+    const T* const xs = inputs.tensor().data<T>();
+    const std::vector<T> plane(static_cast<std::size_t>(one ? s.plane : 0), one ? *grad.data<T>() : T(0));
+    const auto dys = [&](int64_t at) { return one ? plane.data() : grads->tensor().data<T>() + at; };
     parallel_for(s.channels, s.grain(), [&](int64_t begin, int64_t end) {
       ReadRun<T> x(s.plane), dy(s.plane);
       WriteRun<T> dx(s.plane);
@@ -126,8 +134,7 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
         double sum = 0, dot = 0;
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = s.at(n, c);
-          const auto part =
-              row_gradient_sums(dy(grad.data<T>() + at, s.plane), x(input.data<T>() + at, s.plane), s.plane, shift);
+          const auto part = row_gradient_sums(dy(dys(at), s.plane), x(xs + at, s.plane), s.plane, shift);
           sum += part.first;
           dot += part.second;
         }
@@ -141,8 +148,8 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
         for (int64_t n = 0; n < s.batch; ++n) {
           const int64_t at = s.at(n, c);
           T* to = grad_input.data<T>() + at;
-          row_gradient(dy(grad.data<T>() + at, s.plane), x(input.data<T>() + at, s.plane), nullptr, dx.at(to), s.plane,
-                       shift, static_cast<C>(a), by_x, constant);
+          row_gradient(dy(dys(at), s.plane), x(xs + at, s.plane), nullptr, dx.at(to), s.plane, shift, static_cast<C>(a),
+                       by_x, constant);
           dx.store(to, s.plane);
         }
       }
@@ -155,4 +162,4 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bia
 
 TN_KERNEL(_batch_norm_train, train, dtypes("floating"));
 TN_KERNEL(_batch_norm_eval, eval, dtypes("floating"));
-TN_KERNEL(native_batch_norm_backward, backward, dtypes("floating"));
+TN_KERNEL(native_batch_norm_backward, backward, dtypes("floating").any_strides());
