@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "plugin_cpu/rows.cpp"
 #include "plugin_cpu/targets.h"
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,10 +29,14 @@ struct Reader {
     std::copy(p + at, p + at + n, buffer);
     return hn::Load(d, buffer);
   }
+  template <bool kPast = false>
   HWY_INLINE void write(Vector<T> v, T* p) const {
     const hn::ScalableTag<T> d;
     if (HWY_LIKELY(n == lanes)) {
-      hn::StoreU(v, d, p + at);
+      if constexpr (kPast)
+        hn::Stream(v, d, p + at);
+      else
+        hn::StoreU(v, d, p + at);
       return;
     }
     HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)];
@@ -98,15 +103,21 @@ HWY_INLINE T sum_of(int64_t n, F&& f) {
     const auto va = hn::Set(d, a), vb = hn::Set(d, b);                                                           \
     each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(hn::MulAdd(at(x), va, vb), y); });                   \
   }                                                                                                              \
-  void normalize_##S(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd) {                      \
+  void normalize_##S(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd, bool past_caches) {    \
     const hn::ScalableTag<T> d;                                                                                  \
     const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);                                                       \
-    each<T>(n, [&](const Reader<T>& at) HWY_ATTR {                                                               \
+    const auto value = [&](const Reader<T>& at) HWY_ATTR {                                                       \
       auto v = hn::Mul(hn::Sub(at(x), m), r);                                                                    \
       if (w) v = hn::Mul(v, at(w));                                                                              \
       if (b) v = hn::Add(v, at(b));                                                                              \
-      at.write(v, y);                                                                                            \
-    });                                                                                                          \
+      return v;                                                                                                  \
+    };                                                                                                           \
+    if (past_caches && reinterpret_cast<uintptr_t>(y) % HWY_MAX_BYTES == 0) {                                    \
+      each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.template write<true>(value(at), y); });                  \
+      hwy::FlushStream();                                                                                        \
+    } else {                                                                                                     \
+      each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(value(at), y); });                                 \
+    }                                                                                                            \
   }                                                                                                              \
   void gradient_##S(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, T c) {             \
     const hn::ScalableTag<T> d;                                                                                  \
@@ -153,8 +164,8 @@ namespace tenon::cpu {
     return TENON_DISPATCH(weighted_##S)(dy, x, w, n, s);                                                \
   }                                                                                                     \
   void row_affine(const T* x, T* y, int64_t n, T a, T b) { TENON_DISPATCH(affine_##S)(x, y, n, a, b); } \
-  void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd) {             \
-    TENON_DISPATCH(normalize_##S)(x, w, b, y, n, mean, rstd);                                           \
+  void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd, bool past) {  \
+    TENON_DISPATCH(normalize_##S)(x, w, b, y, n, mean, rstd, past);                                     \
   }                                                                                                     \
   void row_gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, T c) {    \
     TENON_DISPATCH(gradient_##S)(dy, x, w, dx, n, shift, a, b, c);                                      \

@@ -30,6 +30,9 @@ Statistics<C> statistics(const C* x, int64_t n, double eps) {
   return {mean, static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + eps))};
 }
 
+// Bytes of a result that no cache holds until it is read: fetching its lines before they are written is a waste.
+constexpr int64_t kPastCaches = 32 << 20;
+
 int64_t row_grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
 
 int64_t product(Ints v) {
@@ -46,6 +49,7 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
     using C = Wide<T>;
     const auto w = parameter<T>(weight, weight.defined() ? n : 0, C(1));
     const auto b = parameter<T>(bias, bias.defined() ? n : 0, C(0));
+    const bool past_caches = std::is_same_v<T, C> && rows * n * static_cast<int64_t>(sizeof(T)) >= kPastCaches;
     parallel_for(rows, row_grain(n), [&](int64_t begin, int64_t end) {
       ReadRun<T> in(n);
       WriteRun<T> to(n);
@@ -53,7 +57,8 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
         const C* x = in(input.data<T>() + i * n, n);
         const Statistics<C> s = n > 0 ? statistics(x, n, eps) : Statistics<C>{C(NAN), C(NAN)};
         T* y = out.data<T>() + i * n;
-        row_normalize(x, w.empty() ? nullptr : w.data(), b.empty() ? nullptr : b.data(), to.at(y), n, s.mean, s.rstd);
+        row_normalize(x, w.empty() ? nullptr : w.data(), b.empty() ? nullptr : b.data(), to.at(y), n, s.mean, s.rstd,
+                      past_caches);
         to.store(y, n);
         mean.data<T>()[i] = T(s.mean);
         rstd.data<T>()[i] = T(s.rstd);
