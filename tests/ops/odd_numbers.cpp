@@ -132,6 +132,17 @@ TEST(OddNumbers, ABoundThatLetsNothingThroughIsRefused) {
   EXPECT_TRUE(equal(x.clamp(-1, 256), x));  // lets everything through
 }
 
+TEST(OddNumbers, ABoundThatIsNaNMakesEverythingNaN) {
+  for (ScalarType dtype : {kDouble, kFloat, kHalf}) {
+    const Tensor x = arange(40, dtype) - 20;
+    for (const Tensor& t : {x.clamp(kNaN), x.clamp(kNaN, 2), x.clamp(0, kNaN), x.clamp_min(kNaN), x.clamp_max(kNaN),
+                            hardtanh(x, kNaN, 2), hardtanh(x, 0, kNaN)}) {
+      EXPECT_TRUE(isnan(t).all().item<bool>());
+    }
+    EXPECT_EQ(x.clamp(3, 1).min().item<double>(), 1);  // the upper one wins where they cross
+  }
+}
+
 TEST(OddNumbers, SearchedNumbersNeedNotFitTheRow) {
   const Tensor row = tensor({1, 3}, kByte);
   EXPECT_EQ(searchsorted(row, Scalar(1.5)).item<int64_t>(), 1);

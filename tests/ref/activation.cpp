@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations and their gradients, from their definitions.
 #include <algorithm>
+#include <limits>
 
 #include "elementwise.h"
 #include "tenon/sdk/ops/_gelu_erf.h"
@@ -41,7 +42,10 @@ constexpr Real kSqrtHalf = 0.70710678118654752440L;
 constexpr Real kPi = 3.14159265358979323846L;
 
 Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
-Real clamped(Real x, Real low, Real high) { return std::isnan(x) ? x : std::min(std::max(x, low), high); }
+Real clamped(Real x, Real low, Real high) {
+  if (std::isnan(x) || std::isnan(low) || std::isnan(high)) return std::numeric_limits<Real>::quiet_NaN();
+  return std::min(std::max(x, low), high);
+}
 Real gelu(Real x) { return x * (1 + std::erf(x * kSqrtHalf)) / 2; }
 Real gelu_slope(Real x) { return (1 + std::erf(x * kSqrtHalf)) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
 
@@ -97,8 +101,9 @@ tn_status hardshrink(Call&, Tensor out, Tensor self, Scalar lambd) {
 }
 tn_status clamp(Call&, Tensor out, Tensor self, std::optional<Scalar> low, std::optional<Scalar> high) {
   return map(out, self, [&](Real x) {
-    if (low && x < number(*low)) x = number(*low);
-    if (high && x > number(*high)) x = number(*high);
+    // A bound that is NaN makes everything NaN.
+    if (low && !(x >= number(*low)) && !std::isnan(x)) x = number(*low);
+    if (high && !(x <= number(*high)) && !std::isnan(x)) x = number(*high);
     return x;
   });
 }
