@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include "core/call.h"
 #include "core/call_by_name.h"
@@ -182,10 +184,13 @@ tn_status host_register_op(const tn_schema* schema) {
 
 // The value is kept for as long as the process lives: plugins ask for a handful.
 tn_status host_get_setting(tn_str name, tn_str* value) {
+  static std::mutex lock;
+  static auto& kept = *new std::set<std::string>;
   std::string v = setting(view(name));
   if (v.empty()) return TN_DECLINED;
-  auto* kept = new std::string(std::move(v));
-  *value = tn_str{kept->data(), kept->size()};
+  std::lock_guard<std::mutex> hold(lock);
+  const std::string& text = *kept.insert(std::move(v)).first;
+  *value = tn_str{text.data(), text.size()};
   return TN_OK;
 }
 

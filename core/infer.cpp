@@ -11,6 +11,7 @@
 #include "tenon/core/error.h"
 
 namespace tenon::core {
+
 bool fits(const Scalar& number, ScalarType dtype) noexcept {
   const auto floating = [&](double most) {
     return !(std::isfinite(number.toDouble()) && std::fabs(number.toDouble()) > most);

@@ -7,7 +7,6 @@
 #include "tenon/sdk/ops/convolution_backward.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "plugin_cpu/bf16.h"
@@ -43,7 +42,7 @@ Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints
   return c;
 }
 
-void zero(Tensor t) { std::memset(t.data(), 0, static_cast<std::size_t>(t.numel() * item_size(t.dtype()))); }
+void zero(Tensor t) { std::fill_n(static_cast<char*>(t.data()), t.numel() * item_size(t.dtype()), char{0}); }
 
 // A tensor's elements in the dtype that the products are computed in.
 class Widened {
@@ -157,7 +156,7 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
   const Widened x(input, true), w(weight, true), b(bias, true), y(out, false);
   const DType t = y.dtype();
   if (input.numel() == 0 || weight.numel() == 0) {  // no channels: the bias alone
-    std::memset(y.data(), 0, static_cast<std::size_t>(out.numel() * item_size(t)));
+    std::fill_n(static_cast<char*>(y.data()), out.numel() * item_size(t), char{0});
     if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
   } else if (transposed) {
     backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(), w.data(), y.data());

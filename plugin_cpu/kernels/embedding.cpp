@@ -114,7 +114,7 @@ void sum_rows(const Tensor& out, const Tensor& grad, const IndexList& at, const 
   if constexpr (!is_half_v<T>) {
     if (bytes >= kFewBlocks * kBlockBytes) return clear_and_add_blocks(out.data<T>(), height, rows);
   }
-  std::memset(out.data<char>(), 0, static_cast<std::size_t>(bytes));
+  std::fill_n(out.data<char>(), bytes, char{0});
   accumulate_in(out, [&](const Tensor& target, auto wide, auto) {
     using A = tn_type(wide);
     if constexpr (std::is_same_v<A, compute_t<T>>) add_columns(target.data<A>(), rows);
@@ -131,7 +131,7 @@ tn_status embedding_dense_backward(Call&, Tensor out, Tensor grad, Tensor indice
     for (int64_t i = 0; i < at.size(); ++i) ++count[static_cast<std::size_t>(at[i])];
   }
   if (at.size() == 0) {
-    std::memset(out.data<char>(), 0, static_cast<std::size_t>(out.numel() * item_size(out.dtype())));
+    std::fill_n(out.data<char>(), out.numel() * item_size(out.dtype()), char{0});
     return TN_OK;
   }
   dispatch_floating(out.dtype(), [&](auto tag) { sum_rows<tn_type(tag)>(out, grad, at, count, padding_idx); });

@@ -6,8 +6,8 @@
 #include "tenon/sdk/ops/nll_loss_backward.h"
 #include "tenon/sdk/ops/nll_loss_forward.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "tenon/sdk/kernel.h"
 
@@ -58,7 +58,7 @@ tn_status forward(Call&, Tensor out, Tensor total_weight, Tensor self, Tensor ta
     // The check of targets comes first, so `none` is cleared inside.
     bool cleared = reduction != kNone;
     const auto clear = [&] {
-      if (!cleared) std::memset(y, 0, static_cast<std::size_t>(out.numel()) * sizeof(T));
+      if (!cleared) std::fill_n(y, out.numel(), T(0));
       cleared = true;
     };
     each_target(s, target, ignore, [&](int64_t i, int64_t c) {
@@ -86,7 +86,7 @@ tn_status backward(Call&, Tensor out, Tensor grad, Tensor self, Tensor target, O
     using T = tn_type(tag);
     using C = compute_t<T>;
     T* dx = out.data<T>();
-    std::memset(dx, 0, static_cast<std::size_t>(out.numel()) * sizeof(T));
+    std::fill_n(dx, out.numel(), T(0));
     const C total = static_cast<C>(*total_weight.data<T>());
     each_target(s, target, ignore, [&](int64_t i, int64_t c) {
       const C w = weight.defined() ? static_cast<C>(weight.data<T>()[c]) : C(1);

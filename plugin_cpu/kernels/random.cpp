@@ -4,8 +4,8 @@
 // take one. Bits depend on seed, offset and the element's position alone.
 #include "tenon/sdk/ops/uniform.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "plugin_cpu/elements.h"
 #include "plugin_cpu/random_floats.h"
@@ -253,7 +253,7 @@ tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p,
                          Generator g) {
   if (train && !*train) {
     copy_elements(out, input);
-    std::memset(keep.data<char>(), 1, static_cast<std::size_t>(keep.numel()));
+    std::fill_n(keep.data<char>(), keep.numel(), char{1});
     return TN_OK;
   }
   dispatch_floating(out.dtype(), [&](auto tag) { keep_some<tn_type(tag)>(out, keep, input, p, g); });

@@ -53,7 +53,7 @@ Tensor indices(IntArrayRef sizes, int64_t below) { return randint(0, below, size
 
 #define EXPECT_SAME(inputs, ...) \
   expect_same(                   \
-      #__VA_ARGS__, [](const Inputs& x) -> Inputs { return {__VA_ARGS__}; }, Inputs inputs)
+      #__VA_ARGS__, []([[maybe_unused]] const Inputs& x) -> Inputs { return {__VA_ARGS__}; }, Inputs inputs)
 
 }  // namespace
 

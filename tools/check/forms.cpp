@@ -99,7 +99,8 @@ std::string Forms::refused(const Outs& outs) const {
 core::Impl Forms::filled(const core::TensorImpl& like) const {
   Values v{like.dtype, like.sizes().vec(), {}, {}};
   bool floating = isFloatingType(like.dtype);
-  int64_t most = like.dtype == kBool ? 1 : like.dtype == kUInt8 ? 255 : (int64_t{1} << (8 * like.itemsize() - 1)) - 1;
+  const uint64_t bits = like.dtype == kBool ? 1 : 8 * like.itemsize() - (like.dtype == kUInt8 ? 0 : 1);
+  const auto most = static_cast<int64_t>((uint64_t{1} << (floating ? 0 : bits)) - 1);
   v.real.assign(static_cast<std::size_t>(like.numel), floating ? NAN : static_cast<double>(most));
   if (!floating) v.exact.assign(v.real.size(), most);
   return make_tensor(v, cell_.spec, like.dtype, Memory::Contiguous, cell_.place);
