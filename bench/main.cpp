@@ -108,10 +108,11 @@ int measure(const Options& o) {
     std::fflush(stdout);
     if (json.is_open()) json << j.dump() << std::endl;
   };
+  // First: a child's peak of resident bytes counts from that of the process that started it.
+  for (auto& name : processes) report(bench::measure_process(name, o));
   for (const bench::Row* row : rows) {
     report(o.busy ? measure_busy(s, *row, o, neighbours) : measure(s, *row, o));
   }
-  for (auto& name : processes) report(bench::measure_process(name, o));
   return 0;
 }
 
