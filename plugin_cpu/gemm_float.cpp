@@ -3,6 +3,7 @@
 // float32 and float64 products: packed panels, a register tile of 6 rows by kVecs vectors.
 // Overwritten: C. Accumulated: in registers, one block of k at a time, then in C.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "plugin_cpu/buffer.h"
@@ -102,6 +103,16 @@ HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
   return micro_rows<T, 1>(rows, t);
 }
 
+// As MulAdd rounds: without a word of it, the compiler fuses or not as it likes.
+template <class T>
+HWY_INLINE T add_product(T x, T y, T sum) {
+#if HWY_NATIVE_FMA
+  return std::fma(x, y, sum);
+#else
+  return x * y + sum;
+#endif
+}
+
 // A tile whose columns end within a vector, or whose C has gaps: through a buffer.
 template <class T>
 HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
@@ -119,7 +130,7 @@ HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_co
     for (int64_t j = 0; j < cols; ++j) {
       T& out = c[r * c_row + j * c_col];
       const T x = buffer[r * t.c_row + j];
-      out = beta == T(0) ? x : x + beta * out;
+      out = beta == T(0) ? x : add_product(beta, out, x);
     }
   }
 }
@@ -247,7 +258,10 @@ template <class T>
 void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
   for (int64_t j = 0; j < cols; ++j) {
     T* out = c.data + j * c.cs;
-    for (int64_t i = 0; i < rows; ++i) out[i] = beta == T(0) ? sum[i * width + j] : sum[i * width + j] + beta * out[i];
+    for (int64_t i = 0; i < rows; ++i) {
+      const T x = sum[i * width + j];
+      out[i] = beta == T(0) ? x : add_product(beta, out[i], x);
+    }
   }
 }
 
