@@ -17,23 +17,17 @@ tn_str describe() {
   return tn_str{line.data(), line.size()};
 }
 
+// TENON_<name>, if it is set: `choose` takes its value, or else `used` stays.
+void heed(const char* name, bool (*choose)(std::string_view), const char* choices, std::string_view (*used)()) {
+  const auto value = setting(name);
+  if (!value || choose(*value)) return;
+  log(TN_LOG_WARNING, join("TENON_", name, "=", *value, " is not served here (", choices, "); using ", used()));
+}
+
 tn_status init(const tn_host&, tn_str*) {
-  if (const auto name = setting("CPU_ISA")) {
-    if (!tenon::cpu::choose_isa(*name)) {
-      log(TN_LOG_WARNING, join("TENON_CPU_ISA=", *name,
-                               " is not served here (base, avx2, avx3 up to what the machine "
-                               "has); using ",
-                               tenon::cpu::isa_name()));
-    }
-  }
-  if (const auto name = setting("CPU_BF16")) {
-    if (!tenon::cpu::choose_bf16(*name)) {
-      log(TN_LOG_WARNING, join("TENON_CPU_BF16=", *name,
-                               " is not served here (amx and onednn where the machine has them, amx_emulated, float); "
-                               "using ",
-                               tenon::cpu::bf16_name()));
-    }
-  }
+  using namespace tenon::cpu;
+  heed("CPU_ISA", choose_isa, "base, avx2, avx3 up to what the machine has", [] { return isa_name(); });
+  heed("CPU_BF16", choose_bf16, "amx and onednn where the machine has them, amx_emulated, float", bf16_name);
   return TN_OK;
 }
 

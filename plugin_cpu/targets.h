@@ -14,7 +14,7 @@
 #include "plugin_cpu/isa.h"
 // Highway compiles a function of such a file once for each target. TENON_EXPORT(f); puts them into a table, in the
 // namespace of f; TENON_DISPATCH(f)(arguments) calls the one that was chosen. (Highway's own dispatch needs its
-// library, which measures the processor's clock for 6 ms whenever it is loaded.)
+// library, which measures its timer for milliseconds whenever it is loaded.)
 #if TENON_CPU_MOST == 0 || !defined(__x86_64__)
 #define TENON_TARGETS_OF(f) &HWY_STATIC_DISPATCH(f)
 #elif TENON_CPU_MOST == 1

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tenon/core/error.h"
+#include "tenon/core/threads.h"
 
 namespace tenon::test {
 
@@ -34,6 +35,19 @@ inline void expect_words(const std::string& text, std::initializer_list<const ch
 template <class T>
 bool same_bits(const T& a, const T& b) {
   return a.nbytes() == b.nbytes() && std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
+}
+
+// `run` returns a list of contiguous tensors: on so many threads with the bits that they have on one.
+template <class Run>
+void expect_same_bits_on(int threads, Run&& run, const std::string& what = "") {
+  const int before = core::num_threads();
+  core::set_num_threads(1);
+  const auto one = run();
+  core::set_num_threads(threads);
+  const auto many = run();
+  core::set_num_threads(before);
+  ASSERT_EQ(one.size(), many.size()) << what;
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], many[i])) << what << ", result " << i;
 }
 
 }  // namespace tenon::test

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tenon/autograd.h"
-#include "tenon/core/threads.h"
 #include "tenon/ops.h"
 #include "tests/support.h"
 
@@ -19,8 +18,7 @@ using Function = std::function<Inputs(const Inputs&)>;
 namespace {
 
 // Results, then the gradients of those inputs that take one.
-Inputs results(int threads, const Function& f, const Inputs& inputs) {
-  core::set_num_threads(threads);
+Inputs results(const Function& f, const Inputs& inputs) {
   Inputs leaves, wanted;
   for (const Tensor& t : inputs) {
     leaves.push_back(t.detach());
@@ -41,12 +39,8 @@ Inputs results(int threads, const Function& f, const Inputs& inputs) {
 }
 
 void expect_same(const char* what, const Function& f, const Inputs& inputs) {
-  const int before = core::num_threads();
-  const Inputs one = results(1, f, inputs), four = results(4, f, inputs);
-  core::set_num_threads(before);
-  ASSERT_EQ(one.size(), four.size()) << what;
-  for (std::size_t i = 0; i < one.size(); ++i)
-    EXPECT_TRUE(test::same_bits(one[i], four[i])) << what << ", result " << i;
+  test::expect_same_bits_on(
+      4, [&] { return results(f, inputs); }, what);
 }
 
 Tensor indices(IntArrayRef sizes, int64_t below) { return randint(0, below, sizes, TensorOptions().dtype(kLong)); }

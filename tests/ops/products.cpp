@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "tenon/autograd.h"
-#include "tenon/core/threads.h"
 #include "tenon/ops.h"
 #include "tests/support.h"
 
@@ -116,7 +115,6 @@ TEST(Matmul, IntegersWrap) {
 }
 
 TEST(Matmul, SameBitsOnOneThreadAndOnTwo) {
-  const int before = core::num_threads();
   const Tensor a = randn({300, 500}), b = randn({500, 260}), x = randn({8, 6, 20, 20}), w = randn({10, 6, 3, 3});
   const auto run = [&] {
     const Tensor xg = x.detach().set_requires_grad(true), wg = w.detach().set_requires_grad(true);
@@ -124,12 +122,7 @@ TEST(Matmul, SameBitsOnOneThreadAndOnTwo) {
     (y * y).sum().backward();
     return std::vector<Tensor>{mm(a, b), y.detach(), xg.grad(), wg.grad(), softmax(a, 1), layer_norm(a, {500})};
   };
-  core::set_num_threads(1);
-  const auto one = run();
-  core::set_num_threads(2);
-  const auto two = run();
-  core::set_num_threads(before);
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << i;
+  test::expect_same_bits_on(2, run);
 }
 
 TEST(Matmul, SixteenBitFloatsAccumulateInFloat) {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "tenon/autograd.h"
-#include "tenon/core/threads.h"
 #include "tests/plugin_cpu/on_tiles.h"
 #include "tests/support.h"
 
@@ -108,14 +107,9 @@ TEST_F(TileConvolutions, ManyImagesArePackedInParts) {
 }
 
 TEST_F(TileConvolutions, SameBitsOnOneThreadAndOnTwo) {
-  const int before = core::num_threads();
   for (const Case& c : kCases) {
     const Operands o(c);
-    core::set_num_threads(1);
-    const auto one = o.run_with(c);
-    core::set_num_threads(2);
-    const auto two = o.run_with(c);
-    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << c.name << " " << i;
+    test::expect_same_bits_on(
+        2, [&] { return o.run_with(c); }, c.name);
   }
-  core::set_num_threads(before);
 }

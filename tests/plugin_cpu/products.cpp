@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "plugin_cpu/tiles_emulated.h"
-#include "tenon/core/threads.h"
 #include "tests/plugin_cpu/on_tiles.h"
 #include "tests/support.h"
 
@@ -134,13 +133,7 @@ TEST_F(TileProducts, NaNsAndInfinitiesStayInTheirRowsAndColumns) {
 }
 
 TEST_F(TileProducts, SameBitsOnOneThreadAndOnTwo) {
-  const int before = core::num_threads();
   const Tensor a = bf16(randn({260, 300})), b = bf16(randn({300, 270})), x = bf16(randn({9, 32, 40}));
   const auto run = [&] { return std::vector<Tensor>{mm(a, b), addmm(b[0].slice(0, 0, 270), a, b), bmm(x, x.mT())}; };
-  core::set_num_threads(1);
-  const auto one = run();
-  core::set_num_threads(2);
-  const auto two = run();
-  core::set_num_threads(before);
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], two[i])) << i;
+  test::expect_same_bits_on(2, run);
 }
