@@ -38,6 +38,7 @@ namespace {
 constexpr int kMaxThreads = 256;
 constexpr int kLanes = 64;
 constexpr int kSlots = 8;  // calls from different threads that share the workers; further ones work alone
+constexpr int kFewWorkers = 7;
 constexpr int64_t kSpinNs = 20000;
 
 // A lane is the part of the blocks that a thread starts with: the same thread meets the same data in the next call.
@@ -279,14 +280,15 @@ void fill(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, void* ar
   }
 }
 
-// The system may wake a thread where it slept though that processor is the caller's and others idle, as seen on a
-// virtual machine; the two would take turns until it balances its load, milliseconds later.
+// The system may wake a thread on the caller's processor though others are idle: where it slept, or anywhere on a
+// virtual machine that packs its threads. The two would take turns until it balances its load, milliseconds later. Of
+// many workers only those that slept here are moved, because each move is two system calls of the caller's.
 void move_sleepers(Pool& p) {
   const int here = sched_getcpu();
   for (int i = 0, n = p.workers.load(std::memory_order_relaxed); i < n; ++i) {
     Worker& w = p.worker[i];
     int state = Worker::Asleep;
-    if (w.cpu.load(std::memory_order_relaxed) != here ||
+    if ((n > kFewWorkers && w.cpu.load(std::memory_order_relaxed) != here) ||
         !w.state.compare_exchange_strong(state, Worker::Moving, std::memory_order_acquire))
       continue;
     cpu_set_t others;
