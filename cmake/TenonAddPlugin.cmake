@@ -3,18 +3,24 @@
 #
 # tenon_add_plugin(NAME x SOURCES a.cpp ...
 #   DEVICE cpu                    the device its kernels serve, by name
+#   [LANGUAGES CXX ...]           of the sources: C, CXX, CUDA; default: those of the sources' names
 #   [LAYOUTS sparse_coo ...]      layouts other than strided: it is then opened at the first use of one of them
 #   [PRIORITY n]                  plugins of one device are opened from the highest down; default 0
 #   [LINK lib ...]                libraries and targets to link privately
 #   [CPU_FEATURES avx2 ...]       names of /proc/cpuinfo without which the file must not be opened
 #   [THIRD_PARTY soname=version]  what it maps into the process, for messages about two copies
 #   [TARGET_MINOR n]              the oldest minor of the ABI it runs with; default 0
-#   [OUTPUT_DIRECTORY dir]        default: <build>/lib, beside the core library
+#   [OUTPUT_DIRECTORY dir]        default: <build>/lib
 #   [TARGET t]                    default: tenon_x
-#   [ISOLATED] [NO_INSTALL])
+#   [ISOLATED] [NO_INSTALL]
+#   [RESIDENT]                    it is never unloaded and may have thread_local objects with destructors
+#   [NO_HASH])                    leaves the library's SHA-256 out of the manifest: the loader then reads less of a large
+#                                 file at the start of every process
 #
-# Builds the library of the target, libtenon_x.so, and writes its manifest libtenon_x.json beside it. It exports
-# tenon_plugin_v1 only and imports nothing of the host: a symbol that no linked library has is an error here.
+# Builds the library of the target, libtenon_x.so, and writes its manifest libtenon_x.json beside it, with its SHA-256.
+# It exports tenon_plugin_v1 only and imports nothing of the host: a symbol that no linked library has is an error here,
+# and so, without RESIDENT, is a thread_local object with a destructor, which would keep the library mapped after it is
+# closed.
 include(GNUInstallDirs)
 
 set(_tenon_plugin_dir "${CMAKE_CURRENT_LIST_DIR}")
@@ -25,7 +31,8 @@ function(_tenon_json_list out)
   set(${out} "[${joined}]" PARENT_SCOPE)
 endfunction()
 
-function(_tenon_plugin_manifest target dir)
+# The manifest but for the hash, which TenonPluginManifest.cmake adds when the library is there.
+function(_tenon_plugin_manifest target template)
   _tenon_json_list(layouts ${P_LAYOUTS})
   _tenon_json_list(features ${P_CPU_FEATURES})
   set(third_party "")
@@ -38,10 +45,14 @@ function(_tenon_plugin_manifest target dir)
   if(P_ISOLATED)
     set(isolated true)
   endif()
-  file(GENERATE OUTPUT "${dir}/lib${target}.json" CONTENT "{
+  set(hash "")
+  if(NOT P_NO_HASH)
+    set(hash "  \"sha256\": \"@sha256@\",\n")
+  endif()
+  file(GENERATE OUTPUT "${template}" CONTENT "{
   \"name\": \"${P_NAME}\",
   \"library\": \"lib${target}.so\",
-  \"abi\": {\"major\": 1, \"min_minor\": ${P_TARGET_MINOR}},
+${hash}  \"abi\": {\"major\": 1, \"min_minor\": ${P_TARGET_MINOR}},
   \"arch\": \"${CMAKE_SYSTEM_PROCESSOR}\",
   \"cpu_features\": ${features},
   \"device\": \"${P_DEVICE}\",
@@ -53,15 +64,52 @@ function(_tenon_plugin_manifest target dir)
 ")
 endfunction()
 
+function(_tenon_plugin_languages target)
+  foreach(source IN LISTS P_SOURCES)
+    if(NOT P_LANGUAGES AND source MATCHES "\\.(c|cpp|cc|cxx|cu)$")
+      string(REGEX REPLACE "^c(pp|c|xx)$" "CXX" language "${CMAKE_MATCH_1}")
+      string(REPLACE "cu" "CUDA" language "${language}")
+      string(REGEX REPLACE "^c$" "C" language "${language}")
+      list(APPEND found ${language})
+    endif()
+  endforeach()
+  list(APPEND found ${P_LANGUAGES})
+  list(REMOVE_DUPLICATES found)
+  get_property(enabled GLOBAL PROPERTY ENABLED_LANGUAGES)
+  foreach(language IN LISTS found)
+    if(NOT language IN_LIST enabled)
+      message(FATAL_ERROR "tenon_add_plugin(${P_NAME}): its sources are ${language}, which project() has not enabled; "
+                          "write project(... LANGUAGES ${found})")
+    endif()
+    set_property(TARGET ${target} PROPERTY ${language}_VISIBILITY_PRESET hidden)
+    if(language STREQUAL "C")
+      target_compile_features(${target} PRIVATE c_std_11)
+    elseif(language STREQUAL "CXX")
+      target_compile_features(${target} PRIVATE cxx_std_17)
+      # A GNU_UNIQUE symbol keeps a library mapped after dlclose. clang never makes one and refuses the flag.
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
+    elseif(language STREQUAL "CUDA")
+      target_compile_features(${target} PRIVATE cuda_std_17)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-gnu-unique>)
+    endif()
+  endforeach()
+endfunction()
+
 function(tenon_add_plugin)
-  cmake_parse_arguments(PARSE_ARGV 0 P "ISOLATED;NO_INSTALL" "NAME;DEVICE;PRIORITY;TARGET_MINOR;OUTPUT_DIRECTORY;TARGET"
-                        "SOURCES;LAYOUTS;LINK;CPU_FEATURES;THIRD_PARTY")
+  cmake_parse_arguments(PARSE_ARGV 0 P "ISOLATED;NO_INSTALL;RESIDENT;NO_HASH"
+                        "NAME;DEVICE;PRIORITY;TARGET_MINOR;OUTPUT_DIRECTORY;TARGET"
+                        "SOURCES;LANGUAGES;LAYOUTS;LINK;CPU_FEATURES;THIRD_PARTY")
   if(NOT P_NAME OR NOT P_SOURCES OR NOT P_DEVICE)
     message(FATAL_ERROR "tenon_add_plugin: NAME, SOURCES and DEVICE are required")
   endif()
   if(P_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tenon_add_plugin(${P_NAME}): unknown arguments: ${P_UNPARSED_ARGUMENTS}")
   endif()
+  foreach(field NAME DEVICE)
+    if(NOT P_${field} MATCHES "^[A-Za-z0-9_.-]+$")
+      message(FATAL_ERROR "tenon_add_plugin: ${field} '${P_${field}}' must have letters, digits, '_', '-' or '.' only")
+    endif()
+  endforeach()
   if(NOT DEFINED P_PRIORITY)
     set(P_PRIORITY 0)
   endif()
@@ -77,25 +125,36 @@ function(tenon_add_plugin)
   set(target ${P_TARGET})
   add_library(${target} MODULE ${P_SOURCES})
   set_target_properties(${target} PROPERTIES
-    PREFIX lib SUFFIX .so LIBRARY_OUTPUT_DIRECTORY "${P_OUTPUT_DIRECTORY}"
-    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    PREFIX lib SUFFIX .so OUTPUT_NAME ${target} LIBRARY_OUTPUT_DIRECTORY "${P_OUTPUT_DIRECTORY}"
+    VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
     LINK_DEPENDS "${_tenon_plugin_dir}/plugin.map" INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+  _tenon_plugin_languages(${target})
   target_compile_definitions(${target} PRIVATE TN_ABI_TARGET_MINOR=${P_TARGET_MINOR})
-  # A GNU_UNIQUE symbol keeps a library mapped after dlclose. clang never makes one and refuses the flag.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
   target_link_options(${target} PRIVATE "LINKER:--version-script=${_tenon_plugin_dir}/plugin.map"
                       LINKER:-z,defs LINKER:--exclude-libs,ALL)
-  foreach(sdk tenon_sdk Tenon::tenon_abi)  # in this tree; from an install tree, where all headers share a folder
-    if(TARGET ${sdk})
-      target_link_libraries(${target} PRIVATE ${sdk})
-      break()
-    endif()
-  endforeach()
+  if(TARGET tenon_sdk)  # in this tree
+    target_link_libraries(${target} PRIVATE tenon_sdk)
+  else()
+    target_link_libraries(${target} PRIVATE Tenon::tenon_sdk)
+  endif()
   target_link_libraries(${target} PRIVATE ${P_LINK})
-  _tenon_plugin_manifest(${target} "${P_OUTPUT_DIRECTORY}")
+  set(template "${CMAKE_CURRENT_BINARY_DIR}/lib${target}.json.in")
+  _tenon_plugin_manifest(${target} "${template}")
+  set(script "${_tenon_plugin_dir}/TenonPluginManifest.cmake")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${template}" "${script}")
+  set(nm "${CMAKE_NM}")
+  if(P_RESIDENT)
+    set(nm "")
+  endif()
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_COMMAND} "-DLIBRARY=$<TARGET_FILE:${target}>" "-DTEMPLATE=${template}" "-DNM=${nm}" -P "${script}")
   if(NOT P_NO_INSTALL)
-    install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tenon" COMPONENT plugins)
-    install(FILES "${P_OUTPUT_DIRECTORY}/lib${target}.json" DESTINATION "${CMAKE_INSTALL_LIBDIR}/tenon"
-            COMPONENT plugins)
+    set(folder "${CMAKE_INSTALL_LIBDIR}/tenon")
+    install(TARGETS ${target} LIBRARY DESTINATION "${folder}" COMPONENT plugins)
+    # Written anew, as --strip changes the library.
+    install(CODE "
+      set(LIBRARY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/lib${target}.so\")
+      set(TEMPLATE \"${template}\")
+      include(\"${script}\")" COMPONENT plugins)
   endif()
 endfunction()

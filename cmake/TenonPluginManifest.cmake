@@ -1,0 +1,15 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# Writes the manifest of LIBRARY beside it, from TEMPLATE and the file's hash. With NM it also refuses a library that
+# registers destructors of threads. Run by tenon_add_plugin() after linking and after installing.
+if(NM)
+  execute_process(COMMAND "${NM}" -D --undefined-only "${LIBRARY}" OUTPUT_VARIABLE imports RESULT_VARIABLE failed)
+  if(NOT failed AND imports MATCHES "__cxa_thread_atexit")
+    file(REMOVE "${LIBRARY}")
+    message(FATAL_ERROR "${LIBRARY} has a thread_local object with a destructor (it imports __cxa_thread_atexit): while "
+                        "a thread that used it lives, the library cannot be unloaded. Give the object no destructor.")
+  endif()
+endif()
+file(SHA256 "${LIBRARY}" sha256)
+string(REGEX REPLACE "\\.so$" ".json" manifest "${LIBRARY}")
+configure_file("${TEMPLATE}" "${manifest}" @ONLY)
