@@ -8,6 +8,7 @@
 
 #include "core/call.h"
 #include "core/in_flight.h"
+#include "core/primitives.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
@@ -60,15 +61,43 @@ void deliver(CallFrame& f, int k, Impl made) {
     }
     return;
   }
-  copy(*f.targets[k], *made);
+  TensorImpl& target = *f.targets[k];
+  const bool owned = made->use_count() == 1 && made->storage->use_count() == 1;
+  if (owned && f.outs[k] == &target && (f.fresh >> k & 1) && made->dtype == target.dtype &&
+      made->sizes() == target.sizes() && made->strides() == target.strides() &&
+      made->storage->bytes == target.storage->bytes) {
+    Impl::adopt(std::exchange(f.outs[k], made.leak()));
+    f.targets[k] = f.outs[k];
+    return;
+  }
+  copy(target, *made);
+}
+
+// A function takes a generator, not a reserved range: one that starts where the range does.
+Ref<GeneratorImpl> generator_of(CallFrame& f) {
+  for (uint32_t i = 0; i < f.op().n_args; ++i) {
+    if (f.in[i].tag != TN_TAG_GENERATOR) continue;
+    const tn_generator& range = *f.in[i].u.generator;
+    Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
+    auto g = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device, range.seed));
+    g->set_offset(range.offset);
+    f.mutable_args()[i].tag = TN_TAG_OPAQUE;
+    f.args[i].u.ptr = g.get();
+    return g;
+  }
+  return {};
 }
 
 bool decompose(CallFrame& f, const std::string& reason) {
-  BoxedFn fn = f.op().decomposition.load(std::memory_order_acquire);
-  if (!fn) return false;
+  if (!can_decompose(f.op(), f.slot, f.dtype)) return false;
   if (f.slot != 0) count(f, "decomposition", reason, 0);
+  if (f.op().by_code != ByCode::None) {
+    call_by_code(f);
+    return true;
+  }
+  const Ref<GeneratorImpl> generator = generator_of(f);
   OwnedValue out[kMaxOutputs];
-  fn(f.in, out);
+  f.op().decomposition.load(std::memory_order_acquire)(f.in, out);
   for (int k = 0; k < f.op().n_results; ++k) {
     if (f.c.out[k].defined && out[k].tensor) deliver(f, k, std::move(out[k].tensor));
   }
@@ -92,7 +121,7 @@ struct StagedArgs {
 
 bool stage(CallFrame& f, const std::string& reason) {
   if (f.slot == 0 || !find_kernel(f.op(), 0, 0, f.dtype)) {
-    if (f.slot == 0 || !f.op().decomposition.load()) return false;
+    if (f.slot == 0 || !can_decompose(f.op(), 0, f.dtype)) return false;
   }
   StagedArgs s;
   for (int i = 0; i < f.op().n_args; ++i) {
@@ -155,12 +184,14 @@ void climb(CallFrame& f, const char* declined) {
     }
   }
   if (decompose(f, native) || stage(f, native)) return;
+  std::string why;
+  can_decompose(f.op(), f.slot, f.dtype, &why);
   const std::string& device = device_entry(f.slot).name;
   std::string key = join(device, ", ", dtype_name(f.dtype));
   std::string absent = cell(f.op(), 0, 0).load() ? "" : join("; ", backend_source().why_absent("cpu"));
-  throw NotImplementedError(join(f.op().name, " has no kernel for ", key, ": native: ", native,
-                                 "; decomposition: none is registered; staged: ",
-                                 f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
+  throw NotImplementedError(
+      join(f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
+           "; staged: ", f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
 }
 
 void set_fallback(Fallback f) { g_policy.store(static_cast<int>(f), std::memory_order_relaxed); }
@@ -217,12 +248,13 @@ std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
         {"native", takes, takes ? join("plugin ", who) : join("plugin ", who, " has no kernel for this dtype")});
   }
   if (out.empty()) out.push_back({"native", false, "no plugin has a kernel for this device"});
-  bool decomposes = op.decomposition.load() != nullptr;
-  out.push_back({"decomposition", decomposes, decomposes ? "a function of tenon/ops" : "none is registered"});
-  bool host = slot != 0 && find_kernel(op, 0, 0, dtype);
+  std::string why = op.by_code == ByCode::None ? "a function of tenon/ops" : "one call of a primitive";
+  bool decomposes = can_decompose(op, slot, dtype, &why);
+  out.push_back({"decomposition", decomposes, why});
+  bool host = slot != 0 && (find_kernel(op, 0, 0, dtype) || can_decompose(op, 0, dtype));
   out.push_back({"staged", host,
                  slot == 0 ? "this is the host"
-                 : host    ? "through a kernel of the host"
+                 : host    ? "through the host"
                            : "the host has no kernel"});
   return out;
 }

@@ -66,7 +66,9 @@ std::string flags_of(const Row& r) {
   add(r.out, "kOpOut");
   add(r.dynamic, "kOpDynamic");
   add(r.random_words > 0, "kOpRandom");
-  add(r.decomp, "kOpDecomposes");
+  add(r.decomp || !r.by_code.empty(), "kOpDecomposes");
+  add(r.on_primitives, "kOpOnPrimitives");
+  add(r.primitive, "kOpPrimitive");
   add(r.cross_device, "kOpCrossDevice");
   add(!r.grads.empty(), "kOpDifferentiable");
   add(r.no_kernel, "kOpNoKernel");
@@ -105,7 +107,9 @@ std::string entry(const Row& r, std::string& before) {
          std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id +
          ", results_" + id + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
          digest_of(r.schema, r.version) + "},\n     " + since + ", " + std::to_string(r.since.size()) + ", " +
-         (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) + ", " + id + ", {}, {}, {}, {}},\n";
+         (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) +
+         ", ByCode::" + (r.by_code.empty() ? "None, 0" : r.by_code + ", " + r.code) + ", " + id +
+         ", {}, {}, {}, {}},\n";
 }
 
 std::string signature(const Schema& s) {
@@ -126,7 +130,9 @@ void emit_core_table(const std::vector<Row>& rows, const std::string& path) {
     if (!r.infer.empty()) infers.insert(r.infer);
   }
   std::string out = kGenerated;
-  out += "#include <cmath>\n\n#include \"tenon/core/infer.h\"\n\nnamespace tenon::core {\n";
+  out +=
+      "#include <cmath>\n\n#include \"tenon/abi/primitives.h\"\n#include \"tenon/core/infer.h\"\n\nnamespace "
+      "tenon::core {\n";
   for (const std::string& i : infers) out += "TENON_INFER(" + i + ");\n";
   out += "namespace {\n" + before + "}  // namespace\n\n";
   out += "extern const int g_row_count;\nconst int g_row_count = " + std::to_string(rows.size()) + ";\n";

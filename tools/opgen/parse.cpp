@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -103,6 +104,21 @@ void set_era(Row& row, const std::string& rule, int line) {
   }
 }
 
+// Nothing: a function over rows that every device serves. "primitives": a function over those too. "unary exp",
+// "binary add": one call of a primitive.
+void set_decomp(Row& row, const std::string& rest, int line) {
+  const std::vector<std::string> words = split(rest, " \t");
+  row.on_primitives = !words.empty();
+  row.decomp = words.size() < 2;
+  if (words.empty() || (words.size() == 1 && words[0] == "primitives")) return;
+  if (words.size() != 2 || (words[0] != "unary" && words[0] != "binary")) {
+    throw RowError(row.file, line, "unknown decomp '" + rest + "' (nothing, primitives, unary CODE, binary CODE)");
+  }
+  row.by_code = words[0] == "unary" ? "Unary" : "Binary";
+  row.code = "TN_" + words[0] + "_" + words[1];
+  for (char& c : row.code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+}
+
 void set_property(Row& row, const std::string& key, const std::string& rest, int line) {
   if (key == "infer")
     row.infer = rest;
@@ -116,7 +132,9 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
     }
     row.kind = rest;
   } else if (key == "decomp")
-    row.decomp = true;
+    set_decomp(row, rest, line);
+  else if (key == "primitive")
+    row.primitive = true;
   else if (key == "dynamic")
     row.dynamic = true;
   else if (key == "nokernel")

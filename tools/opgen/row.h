@@ -65,7 +65,9 @@ struct Row {
   Schema schema;
   std::string infer, dtypes = "all", samples, doc, scalar_overload, kind = "kernel", era04;
   bool function = true, method = true, inplace = false, out = false;
-  bool decomp = false, dynamic = false, no_kernel = false, cross_device = false;
+  bool decomp = false, on_primitives = false, primitive = false, dynamic = false, no_kernel = false,
+       cross_device = false;
+  std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
   int random_words = 0;
   int version = 1;
   std::vector<std::string> mutates;

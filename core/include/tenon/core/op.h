@@ -72,8 +72,13 @@ enum OpFlags : uint32_t {
   kOpDecomposes = 64,    // a function of tenon/ops can serve it
   kOpCrossDevice = 128,  // tensors may live on different devices (copy)
   kOpDifferentiable = 256,
-  kOpNoKernel = 512,  // infer and allocation are all there is (empty)
+  kOpNoKernel = 512,       // infer and allocation are all there is (empty)
+  kOpPrimitive = 1024,     // what other rows decompose into; its own decomposition serves the host alone
+  kOpOnPrimitives = 2048,  // decomposes on devices that have kernels for the primitives
 };
+
+// Rows that are one call of a primitive: which, and its code of tenon/abi/primitives.h.
+enum class ByCode : uint8_t { None, Unary, Binary };
 
 struct Op;
 class Infer;
@@ -110,6 +115,8 @@ struct Op {
   const uint8_t (*since)[32];  // digests of older schemas
   uint8_t n_since;
   const char* scalar_overload;  // for a 0-dim host tensor beside device tensors; null: none
+  ByCode by_code;
+  uint8_t code;
 
   // filled at run time
   int32_t index;

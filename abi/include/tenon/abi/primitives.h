@@ -1,0 +1,130 @@
+/* SPDX-FileCopyrightText: Copyright the Tenon authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* The codes of the primitive rows (core/ops/primitive.ops). A device with kernels for the thirteen primitives
+ *
+ *   fill.Scalar  copy  where.self  gather  bmm  arange.start_step
+ *   prim_unary  prim_binary  prim_reduce  prim_scan  prim_scatter  prim_argsort  prim_philox
+ *
+ * carries every op that is decomposed into them. Numbers are fixed and new ones are only added at the end of a list: a
+ * kernel declines (TN_DECLINED) a code that it does not know, and core then computes that call on the host.
+ *
+ * Float16 and bfloat16 are computed in float32 and rounded once. Sums and products of them, scans included, accumulate
+ * in float32. Integers wrap. An index outside of its dimension is an error (TN_ERROR_INDEX). */
+#ifndef TENON_ABI_PRIMITIVES_H_
+#define TENON_ABI_PRIMITIVES_H_
+
+/* prim_unary(self, code). The result has self's dtype, from TN_UNARY_LOGICAL_NOT on bool. */
+enum {
+  TN_UNARY_NEG = 0,
+  TN_UNARY_ABS = 1,
+  TN_UNARY_SIGN = 2,  /* -1, 0 or 1; 0 for NaN */
+  TN_UNARY_FLOOR = 3, /* integers are whole already, here and up to TRUNC */
+  TN_UNARY_CEIL = 4,
+  TN_UNARY_ROUND = 5, /* halves to even */
+  TN_UNARY_TRUNC = 6,
+  TN_UNARY_BITWISE_NOT = 7, /* integers; of bool the logical one */
+  TN_UNARY_SQRT = 8,        /* floating dtypes only, from here to I0 */
+  TN_UNARY_RSQRT = 9,
+  TN_UNARY_RECIPROCAL = 10,
+  TN_UNARY_EXP = 11,
+  TN_UNARY_EXP2 = 12,
+  TN_UNARY_EXPM1 = 13,
+  TN_UNARY_LOG = 14,
+  TN_UNARY_LOG2 = 15,
+  TN_UNARY_LOG10 = 16,
+  TN_UNARY_LOG1P = 17,
+  TN_UNARY_SIN = 18,
+  TN_UNARY_COS = 19,
+  TN_UNARY_TAN = 20,
+  TN_UNARY_ASIN = 21,
+  TN_UNARY_ACOS = 22,
+  TN_UNARY_ATAN = 23,
+  TN_UNARY_SINH = 24,
+  TN_UNARY_COSH = 25,
+  TN_UNARY_TANH = 26,
+  TN_UNARY_ASINH = 27,
+  TN_UNARY_ACOSH = 28,
+  TN_UNARY_ATANH = 29,
+  TN_UNARY_SIGMOID = 30, /* 1 / (1 + e^-x) without overflow */
+  TN_UNARY_ERF = 31,
+  TN_UNARY_ERFC = 32,
+  TN_UNARY_ERFINV = 33,
+  TN_UNARY_LGAMMA = 34, /* log |gamma(x)| */
+  TN_UNARY_DIGAMMA = 35,
+  TN_UNARY_I0 = 36,          /* the modified Bessel function of order 0 */
+  TN_UNARY_LOGICAL_NOT = 64, /* bool from here on; x == 0 */
+  TN_UNARY_ISNAN = 65,       /* false for integers, as ISINF */
+  TN_UNARY_ISINF = 66,
+  TN_UNARY_ISFINITE = 67, /* true for integers */
+  TN_UNARY_SIGNBIT = 68   /* of floats the bit, -0.0 and NaN included; of integers x < 0 */
+};
+
+/* prim_binary(self, other, code). Both have one dtype and, by strides of 0, one shape. The result has that dtype, from
+ * TN_BINARY_EQ on bool. Of bool, ADD and MAX are `or`, MUL and MIN are `and`. */
+enum {
+  TN_BINARY_ADD = 0,
+  TN_BINARY_SUB = 1,
+  TN_BINARY_MUL = 2,
+  TN_BINARY_DIV = 3,       /* floating dtypes only */
+  TN_BINARY_DIV_TRUNC = 4, /* rounded to zero. Integers, also below: a zero divisor is an error; lowest / -1 wraps */
+  TN_BINARY_DIV_FLOOR = 5, /* rounded down; of floats from the exact remainder, a / 0 as DIV */
+  TN_BINARY_REMAINDER = 6, /* the sign of the divisor */
+  TN_BINARY_FMOD = 7,      /* the sign of the dividend */
+  TN_BINARY_POW = 8,       /* integers: wraps; a negative exponent gives 0, of 1 and -1 the true power */
+  TN_BINARY_MAX = 9,       /* NaN wins */
+  TN_BINARY_MIN = 10,      /* NaN wins */
+  TN_BINARY_FMAX = 11,     /* NaN loses */
+  TN_BINARY_FMIN = 12,     /* NaN loses */
+  TN_BINARY_ATAN2 = 13,    /* floating dtypes only, from here to XLOGY; self is y */
+  TN_BINARY_HYPOT = 14,
+  TN_BINARY_NEXTAFTER = 15, /* in the tensors' own dtype: float16 has its own neighbours */
+  TN_BINARY_COPYSIGN = 16,
+  TN_BINARY_LOGADDEXP = 17,
+  TN_BINARY_XLOGY = 18,       /* NaN where other is NaN, else 0 where self is 0 */
+  TN_BINARY_GCD = 19,         /* integers, never negative; gcd(0, 0) is 0 */
+  TN_BINARY_BITWISE_AND = 20, /* integers and bool */
+  TN_BINARY_BITWISE_OR = 21,
+  TN_BINARY_BITWISE_XOR = 22,
+  TN_BINARY_SHIFT_LEFT = 23,  /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
+  TN_BINARY_SHIFT_RIGHT = 24, /* keeps the sign */
+  TN_BINARY_EQ = 64,          /* bool from here on; NaN compares false, and true by NE */
+  TN_BINARY_NE = 65,
+  TN_BINARY_LT = 66,
+  TN_BINARY_LE = 67,
+  TN_BINARY_GT = 68,
+  TN_BINARY_GE = 69,
+  TN_BINARY_LOGICAL_AND = 70, /* of x != 0 */
+  TN_BINARY_LOGICAL_OR = 71,
+  TN_BINARY_LOGICAL_XOR = 72
+};
+
+/* prim_reduce(self, dim, code) and, up to MIN, prim_scan(self, dim, code), which includes the element itself. A reduced
+ * dimension keeps size 1. The result has self's dtype, ARGMAX and ARGMIN give int64, ANY and ALL bool. Of an empty
+ * dimension SUM is 0, PROD 1, ANY false, ALL true; core refuses the others. */
+enum {
+  TN_FOLD_SUM = 0,
+  TN_FOLD_PROD = 1,
+  TN_FOLD_MAX = 2,    /* NaN wins, here and up to ARGMIN */
+  TN_FOLD_MIN = 3,
+  TN_FOLD_ARGMAX = 4, /* the first of equal elements */
+  TN_FOLD_ARGMIN = 5,
+  TN_FOLD_ANY = 6, /* of x != 0; NaN is true */
+  TN_FOLD_ALL = 7
+};
+
+/* prim_scatter(self, dim, index, src, code): a copy of self in which, as in gather, element [.., index[p], ..] takes
+ * src[p]. self and src have one dtype; index is int32 or int64, no larger than src in any dimension nor, but for dim,
+ * than self. */
+enum {
+  TN_SCATTER_SET = 0, /* of elements that share a place any one stays */
+  TN_SCATTER_ADD = 1, /* all of them count; of bool `or` */
+  TN_SCATTER_MAX = 2, /* NaN wins */
+  TN_SCATTER_MIN = 3
+};
+
+/* prim_argsort(self, descending): int64 positions along the last dimension, stable; NaN counts as the greatest.
+ *
+ * prim_philox(size, generator): int32, element i of the row-major result is word i of the range that core reserved
+ * (tn_generator: lane i % 4 of the Philox 4x32-10 block at counter offset + i / 4, key seed). */
+
+#endif

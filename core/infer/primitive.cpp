@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes and dtypes of the primitives.
+#include <algorithm>
+
+#include "tenon/abi/primitives.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+
+TENON_INFER(scatter_src);
+
+namespace {
+
+int64_t code_of(const Infer& c, int i, int64_t last) {
+  const int64_t code = c.integer(i);
+  if (code < 0 || code > last) fail<ValueError>(c, c.arg(i), " must be in [0, ", last, "], got ", code);
+  return code;
+}
+
+}  // namespace
+
+TENON_INFER(prim_unary) {
+  const TensorImpl& t = c.tensor(0);
+  const bool is_bool = code_of(c, 1, UINT8_MAX) >= TN_UNARY_LOGICAL_NOT;
+  c.compute = t.dtype;
+  c.broadcast_shape(0, {0}, is_bool ? kBool : t.dtype);
+}
+
+TENON_INFER(prim_binary) {
+  const bool is_bool = code_of(c, 2, UINT8_MAX) >= TN_BINARY_EQ;
+  c.compute = c.promoted({0, 1});
+  for (int i = 0; i < 2; ++i) {
+    c.cast(i);
+    c.expand(i);
+  }
+  c.broadcast_shape(0, {0, 1}, is_bool ? kBool : c.compute);
+}
+
+TENON_INFER(prim_reduce) {
+  const TensorImpl& t = c.tensor(0);
+  const int dim = c.dim(c.integer(1), t.ndim());
+  const int64_t code = code_of(c, 2, TN_FOLD_ALL);
+  if (code >= TN_FOLD_MAX && code <= TN_FOLD_ARGMIN && t.ndim() > 0 && t.size(dim) == 0) {
+    fail<IndexError>(c, "dimension ", dim, " of size 0 has no largest or smallest element");
+  }
+  int64_t sizes[kMaxDims];
+  std::copy(t.sizes().begin(), t.sizes().end(), sizes);
+  if (t.ndim() > 0) sizes[dim] = 1;
+  const bool where = code == TN_FOLD_ARGMAX || code == TN_FOLD_ARGMIN;
+  c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, where ? kLong : code >= TN_FOLD_ANY ? kBool : t.dtype);
+}
+
+TENON_INFER(prim_scan) {
+  const TensorImpl& t = c.tensor(0);
+  c.dim(c.integer(1), t.ndim());
+  code_of(c, 2, TN_FOLD_MIN);
+  c.set(0, t.sizes(), t.dtype);
+}
+
+TENON_INFER(prim_scatter) {
+  code_of(c, 4, UINT8_MAX);
+  infer_scatter_src(c);
+}
+
+TENON_INFER(prim_argsort) { c.set(0, c.tensor(0).sizes(), kLong); }
+
+TENON_INFER(prim_philox) {
+  if (c.dtype(1, kInt) != kInt)
+    fail<TypeError>(c, "words are int32, got ", c.arg(1), " ", dtype_name(c.dtype(1, kInt)));
+  if (!c.none(3)) {
+    const Device d = resolve(device_from_abi(c.in[3].u.device));
+    c.slot = device_slot(d.type());
+    c.index = d.index();
+  }
+  c.checked = kInt;
+  c.set(0, c.ints(0), kInt);
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The primitives on the host: the rows that they stand for.
+#include "tenon/abi/primitives.h"
+#include "tenon/core/error.h"
+#include "tenon/ops/composite.gen.h"
+
+namespace tenon::decomp {
+namespace {
+
+[[noreturn]] void unknown(const char* row, int64_t code) {
+  throw NotImplementedError(core::join(row, ": the host knows no code ", code, "; see tenon/abi/primitives.h"));
+}
+
+Tensor index_of(std::tuple<Tensor, Tensor> both) { return std::move(std::get<1>(both)); }
+
+}  // namespace
+
+Tensor prim_unary(const Tensor& self, int64_t code) {
+  using F = Tensor (*)(const Tensor&);
+  static constexpr F rows[] = {neg,        abs,  sign, floor,  ceil,   round,   trunc, bitwise_not, sqrt,  rsqrt,
+                               reciprocal, exp,  exp2, expm1,  log,    log2,    log10, log1p,       sin,   cos,
+                               tan,        asin, acos, atan,   sinh,   cosh,    tanh,  asinh,       acosh, atanh,
+                               sigmoid,    erf,  erfc, erfinv, lgamma, digamma, i0};
+  static_assert(sizeof rows / sizeof rows[0] == TN_UNARY_I0 + 1);
+  static constexpr F tests[] = {logical_not, isnan, isinf, isfinite, signbit};
+  static_assert(sizeof tests / sizeof tests[0] == TN_UNARY_SIGNBIT - TN_UNARY_LOGICAL_NOT + 1);
+  if (code <= TN_UNARY_I0) return rows[code](self);
+  if (code < TN_UNARY_LOGICAL_NOT || code > TN_UNARY_SIGNBIT) unknown("prim_unary", code);
+  return tests[code - TN_UNARY_LOGICAL_NOT](self);
+}
+
+Tensor prim_binary(const Tensor& self, const Tensor& other, int64_t code) {
+  using F = Tensor (*)(const Tensor&, const Tensor&);
+  static constexpr F rows[] = {[](const Tensor& a, const Tensor& b) { return a + b; },
+                               [](const Tensor& a, const Tensor& b) { return a - b; },
+                               mul,
+                               div,
+                               _div_trunc,
+                               floor_divide,
+                               remainder,
+                               fmod,
+                               pow,
+                               maximum,
+                               minimum,
+                               fmax,
+                               fmin,
+                               atan2,
+                               hypot,
+                               nextafter,
+                               copysign,
+                               logaddexp,
+                               xlogy,
+                               gcd,
+                               bitwise_and,
+                               bitwise_or,
+                               bitwise_xor,
+                               bitwise_left_shift,
+                               bitwise_right_shift};
+  static_assert(sizeof rows / sizeof rows[0] == TN_BINARY_SHIFT_RIGHT + 1);
+  static constexpr F tests[] = {eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor};
+  static_assert(sizeof tests / sizeof tests[0] == TN_BINARY_LOGICAL_XOR - TN_BINARY_EQ + 1);
+  if (code <= TN_BINARY_SHIFT_RIGHT) return rows[code](self, other);
+  if (code < TN_BINARY_EQ || code > TN_BINARY_LOGICAL_XOR) unknown("prim_binary", code);
+  return tests[code - TN_BINARY_EQ](self, other);
+}
+
+Tensor prim_reduce(const Tensor& self, int64_t dim, int64_t code) {
+  switch (code) {
+    case TN_FOLD_SUM:
+      return self.sum(dim, true, self.scalar_type());
+    case TN_FOLD_PROD:
+      return self.prod(dim, true, self.scalar_type());
+    case TN_FOLD_MAX:
+      return self.amax(dim, true);
+    case TN_FOLD_MIN:
+      return self.amin(dim, true);
+    case TN_FOLD_ARGMAX:
+      return (self.scalar_type() == kBool ? self.to(kByte) : self).argmax(dim, true);
+    case TN_FOLD_ARGMIN:
+      return (self.scalar_type() == kBool ? self.to(kByte) : self).argmin(dim, true);
+    case TN_FOLD_ANY:
+      return self.ne(0).any(dim, true);
+    default:
+      return self.ne(0).all(dim, true);
+  }
+}
+
+Tensor prim_scan(const Tensor& self, int64_t dim, int64_t code) {
+  switch (code) {
+    case TN_FOLD_SUM:
+      return self.cumsum(dim, self.scalar_type());
+    case TN_FOLD_PROD:
+      return self.cumprod(dim, self.scalar_type());
+    case TN_FOLD_MAX:
+      return std::get<0>(self.cummax(dim));
+    default:
+      return std::get<0>(self.cummin(dim));
+  }
+}
+
+Tensor prim_scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int64_t code) {
+  switch (code) {
+    case TN_SCATTER_SET:
+      return self.scatter(dim, index, src);
+    case TN_SCATTER_ADD:
+      return self.scatter_add(dim, index, src);
+    case TN_SCATTER_MAX:
+      return self.scatter_reduce(dim, index, src, "amax");
+    case TN_SCATTER_MIN:
+      return self.scatter_reduce(dim, index, src, "amin");
+    default:
+      unknown("prim_scatter", code);
+  }
+}
+
+Tensor prim_argsort(const Tensor& self, bool descending) { return index_of(self.sort(true, -1, descending)); }
+
+}  // namespace tenon::decomp
