@@ -13,6 +13,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "plugin_cpu/normal_tail.h"
 #include "tenon/sdk/scalar_math.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -150,11 +150,34 @@ TN_V Vec<float> erfc_tail(Vec<float> y, Vec<float> z) {
                     12.6548072527, -6.63618272043, -5.5067230841, 2.33230912826, 4.47155352499, 2.74864273006);
 }
 
-// y times what the standard normal distribution has above a, a in [0, 14.6]
-TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {
+// y times what the standard normal distribution has above a, a in [0, 14.6] or NaN
+TN_V Vec<float> normal_tail_far(Vec<float> y, Vec<float> a) {
   return gauss_tail(y, a, 0.5f, 4.0f, 0.755285138535, 16577.9504434, 3247.91921013, -3289.98014259, -923.546919241,
                     246.639271814, 247.424686473, 95.4998106709, 24.7767475124, 4.86317282929);
 }
+
+#if HWY_TARGET == HWY_AVX3
+// table[i mod 32]
+TN_V Vec<float> look_up(const float (&table)[32], __m512i i) {
+  return Vec<float>(Vec<float>::V{_mm512_permutex2var_ps(_mm512_loadu_ps(table), i, _mm512_loadu_ps(table + 16))});
+}
+
+// The same from a table where that reaches; few vectors of activations hold a number beyond. A lane's value does not
+// depend on its neighbours'.
+TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {
+  using F = Vec<float>;
+  const __m512i eighths = _mm512_castps_si512((a + F(1048576.0f)).v.raw);
+  const F r = a - look_up(kNormalTailCentre, eighths);
+  F q = look_up(kNormalTail[5], eighths);
+  for (int i = 4; i >= 0; --i) q = fma(q, r, look_up(kNormalTail[i], eighths));
+  const F near = y * q;
+  const auto reached = a < F(kNormalTailEnd);
+  if (HWY_LIKELY(hn::AllTrue(F::D(), reached.m))) return near;
+  return select(reached, near, normal_tail_far(y, a));
+}
+#else
+TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) { return normal_tail_far(y, a); }
+#endif
 
 // erf(x) = x + x q for |x| < 0.92
 TN_V Vec<float> erf_q(Vec<float> x) {

@@ -29,7 +29,8 @@ namespace {
 constexpr int kLanes = 32;          // accumulators of a run: fewer, and GCC 12 leaves comparisons scalar
 constexpr int64_t kBlock = 1024;    // elements of a run
 constexpr int64_t kChunk = 32768;   // elements of a task
-constexpr int64_t kColumns = 1024;  // results side by side: a run of memory long enough to be fetched ahead
+constexpr int64_t kColumns = 4096;  // results side by side: a run of memory long enough to be fetched ahead
+constexpr int kTogether = 4;        // rows that are read side by side
 constexpr int64_t kRows = 128;      // rows accumulated before they are added to the rest
 
 // Partial results combined as the leaves of a balanced binary tree.
@@ -143,23 +144,29 @@ template <class Op>
 void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end, int64_t output, int64_t columns,
              typename Op::Acc* total) {
   using In = typename Op::In;
-  // The next row lies on another page, which the processor does not foresee.
-  constexpr int64_t kLine = 64 / sizeof(In), kAhead = 256;
-  typename Op::Acc acc[kColumns];
+  using Acc = typename Op::Acc;
+  const auto row = [&](int64_t i) HWY_ATTR {
+    int64_t in = 0, none = 0;
+    red.locate(i, &in, &none);
+    return reinterpret_cast<const In*>(p + in);
+  };
+  Acc acc[kColumns];
   for (int64_t j = 0; j < columns; ++j) total[j] = op.identity();
   for (int64_t i = begin; i < end;) {
     for (int64_t j = 0; j < columns; ++j) acc[j] = op.identity();
-    for (int64_t r = 0; r < kRows && i < end; ++r, ++i) {
-      int64_t in = 0, none = 0;
-      red.locate(i, &in, &none);
-      const In* q = reinterpret_cast<const In*>(p + in);
-      red.locate(i + 1 < end ? i + 1 : i, &in, &none);
-      const In* next = reinterpret_cast<const In*>(p + in);
-      for (int64_t j = 0; j < columns; j += kAhead) {
-        const int64_t last = columns - j < kAhead ? columns : j + kAhead;
-        for (int64_t k = j; k < last; k += kLine) __builtin_prefetch(next + k, 0, 2);
-        for (int64_t k = j; k < last; ++k) acc[k] = Op::combine(acc[k], op.load(q[k], output + k));
+    const int64_t last = i + kRows < end ? i + kRows : end;
+    for (; i + kTogether <= last; i += kTogether) {
+      const In *q0 = row(i), *q1 = row(i + 1), *q2 = row(i + 2), *q3 = row(i + 3);
+      for (int64_t k = 0; k < columns; ++k) {
+        Acc a = Op::combine(acc[k], op.load(q0[k], output + k));
+        a = Op::combine(a, op.load(q1[k], output + k));
+        a = Op::combine(a, op.load(q2[k], output + k));
+        acc[k] = Op::combine(a, op.load(q3[k], output + k));
       }
+    }
+    for (; i < last; ++i) {
+      const In* q = row(i);
+      for (int64_t k = 0; k < columns; ++k) acc[k] = Op::combine(acc[k], op.load(q[k], output + k));
     }
     for (int64_t j = 0; j < columns; ++j) total[j] = Op::combine(total[j], acc[j]);
   }
