@@ -54,27 +54,17 @@ uint64_t parse_inplace(std::string_view text) {
 DtypeMask masked(DtypeMask a, DtypeMask b) { return DtypeMask{{a.bits[0] & b.bits[0], a.bits[1] & b.bits[1]}}; }
 
 std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, const tn_kernel& k, RegisterReport& report) {
-  std::string name(view(k.op));
-  Op* op = find_op(name);
-  auto refuse = [&](const std::string& why) {
-    report.quarantined.push_back(join(name, ": ", why));
+  if (std::string fault = kernel_fault(k); !fault.empty()) {
+    report.quarantined.push_back(join(view(k.op), ": ", fault));
     return nullptr;
-  };
-  if (!op) return refuse("this core has no such operator");
-  if (op->kind != OpKind::Kernel) return refuse("the row is not one that backends implement");
-  if (!k.run) return refuse("the kernel has no function");
-  if (!digest_matches(*op, k)) return refuse(join("plugin schema does not match ", op->schema));
+  }
   auto e = std::make_unique<KernelEntry>();
   e->kernel = &k;
   e->plugin = &plugin;
   e->run = k.run;
   e->flags = k.flags;
   e->inplace = parse_inplace(view(k.inplace));
-  try {
-    e->dtypes = masked(parse_dtype_mask(view(k.dtypes)), parse_dtype_mask(op->dtypes));
-  } catch (const Error& error) {
-    return refuse(error.msg());
-  }
+  e->dtypes = masked(parse_dtype_mask(view(k.dtypes)), parse_dtype_mask(find_op(view(k.op))->dtypes));
   return e;
 }
 
@@ -83,6 +73,20 @@ void publish_all(const BackendImpl& b) {
 }
 
 }  // namespace
+
+std::string kernel_fault(const tn_kernel& k) {
+  const Op* op = find_op(view(k.op));
+  if (!op) return "this core has no such operator";
+  if (op->kind != OpKind::Kernel) return "the row is not one that backends implement";
+  if (!k.run) return "the kernel has no function";
+  if (!digest_matches(*op, k)) return join("plugin schema does not match ", op->schema);
+  try {
+    parse_dtype_mask(view(k.dtypes));
+  } catch (const Error& error) {
+    return error.msg();
+  }
+  return {};
+}
 
 BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
   auto b = std::make_unique<BackendImpl>();

@@ -11,5 +11,9 @@ void plugins(bool load, bool json);
 void devices(bool json);
 void ops(const std::string& name, bool json);  // empty: all
 void why(const std::string& op, const std::string& device, const std::string& dtype, bool json);
+// Reads a plugin's file without running more of it than its entry, within the time.
+void inspect(const std::string& file, bool json, int seconds);
+// Writes the project of a backend into `dir`, empty: a folder with its name. Nothing is overwritten.
+void new_plugin(const std::string& name, const std::string& dir);
 
 }  // namespace tenon::command

@@ -15,7 +15,7 @@
 namespace {
 
 constexpr const char* kAbout =
-    "Looks at the plugins, devices and operators of this Tenon installation.\n"
+    "Looks at the plugins, devices and operators of this Tenon installation, and begins new plugins.\n"
     "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is searched.";
 
 constexpr const char* kExamples =
@@ -25,6 +25,8 @@ constexpr const char* kExamples =
     "  tenon devices                     devices that programs can name, their memory, who serves them\n"
     "  tenon ops add                     schemas and texts of add, and who serves it\n"
     "  tenon why add.Tensor cpu float32  every rung that could serve the call, and its reason\n"
+    "  tenon inspect ./libtenon_x.so     what a plugin's file says of itself, without running it\n"
+    "  tenon new-plugin mine             writes the project of a backend for the device 'mine'\n"
     "\n"
     "Environment:\n"
     "  TENON_PLUGIN_PATH        search these folders only (absolute, with ':' between)\n"
@@ -43,7 +45,8 @@ int main(int argc, char** argv) {
   });
 
   bool json = false, load = false;
-  std::string name, op, device, dtype;
+  std::string name, op, device, dtype, file, dir;
+  int seconds = 10;
   auto with_json = [&](CLI::App* c) {
     c->add_flag("--json", json, "Write JSON instead of a table");
     return c;
@@ -62,6 +65,21 @@ int main(int argc, char** argv) {
   why->add_option("OP", op, "An operator: softmax.int")->required();
   why->add_option("DEVICE", device, "A device: cpu, cuda, cuda:1")->required();
   why->add_option("DTYPE", dtype, "A dtype: float32, int64, bool ...")->required();
+  CLI::App* inspect = with_json(app.add_subcommand(
+      "inspect",
+      "Shows what a plugin's library says of itself: ABI, device, kernels and whether their schemas are this core's,\n"
+      "extensions, needed libraries, exports. The file is opened in a process of its own, and nothing of it is called\n"
+      "but its entry; `tenon plugins --load` tells whether it also starts."));
+  inspect->add_option("FILE", file, "A library: build/lib/libtenon_mine.so")->required();
+  inspect->add_option("--seconds", seconds, "How long that may take")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  CLI::App* create = app.add_subcommand(
+      "new-plugin",
+      "Writes a backend that builds outside of Tenon's tree: a device with one kernel (CMakeLists.txt, NAME.cpp) and\n"
+      "README.md with the way from there to a passing backend. Files that exist are never overwritten.");
+  create->add_option("NAME", name, "Of the plugin and its device: small letters, digits, '_'")->required();
+  create->add_option("--dir", dir, "The folder to write into; default: NAME");
   app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
 
@@ -69,6 +87,8 @@ int main(int argc, char** argv) {
     if (*plugins) tenon::command::plugins(load, json);
     if (*devices) tenon::command::devices(json);
     if (*ops) tenon::command::ops(name, json);
+    if (*inspect) tenon::command::inspect(file, json, seconds);
+    if (*create) tenon::command::new_plugin(name, dir);
     if (*why) tenon::command::why(op, device, dtype, json);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon: %s\n", e.what());

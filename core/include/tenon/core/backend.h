@@ -27,6 +27,9 @@ TENON_API BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport&
 // operator may want.
 TENON_API void unregister_backend(BackendImpl* b);
 
+// Why this core would leave a kernel out: no such operator, another schema, no function. Empty if it takes it.
+TENON_API std::string kernel_fault(const tn_kernel& k);
+
 // The table that init receives.
 TENON_API const tn_host& host_table();
 
