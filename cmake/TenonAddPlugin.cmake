@@ -6,6 +6,8 @@
 #   [LANGUAGES CXX ...]           of the sources: C, CXX, CUDA; default: those of the sources' names
 #   [LAYOUTS sparse_coo ...]      layouts other than strided: it is then opened at the first use of one of them
 #   [PRIORITY n]                  plugins of one device are opened from the highest down; default 0
+#   [VARIANT x]                   of the plugins of one device with the same x only the best that this processor can run
+#                                 is opened: highest PRIORITY, or named in TENON_PLUGINS_PREFER
 #   [LINK lib ...]                libraries and targets to link privately
 #   [CPU_FEATURES avx2 ...]       names of /proc/cpuinfo without which the file must not be opened
 #   [THIRD_PARTY soname=version]  what it maps into the process, for messages about two copies
@@ -59,6 +61,7 @@ ${hash}  \"abi\": {\"major\": 1, \"min_minor\": ${P_TARGET_MINOR}},
   \"layouts\": ${layouts},
   \"third_party\": {${third_party}},
   \"priority\": ${P_PRIORITY},
+  \"variant\": \"${P_VARIANT}\",
   \"isolated\": ${isolated}
 }
 ")
@@ -97,7 +100,7 @@ endfunction()
 
 function(tenon_add_plugin)
   cmake_parse_arguments(PARSE_ARGV 0 P "ISOLATED;NO_INSTALL;RESIDENT;NO_HASH"
-                        "NAME;DEVICE;PRIORITY;TARGET_MINOR;OUTPUT_DIRECTORY;TARGET"
+                        "NAME;DEVICE;PRIORITY;VARIANT;TARGET_MINOR;OUTPUT_DIRECTORY;TARGET"
                         "SOURCES;LANGUAGES;LAYOUTS;LINK;CPU_FEATURES;THIRD_PARTY")
   if(NOT P_NAME OR NOT P_SOURCES OR NOT P_DEVICE)
     message(FATAL_ERROR "tenon_add_plugin: NAME, SOURCES and DEVICE are required")

@@ -307,6 +307,11 @@ int close_pools(int slot) {
   return -1;
 }
 
+uint64_t blocks_alive(int slot, int index) {
+  DevicePool* p = pool_or_null(slot, index);
+  return p != nullptr ? p->blocks_alive() : 0;
+}
+
 void open_pools(int slot) {
   for (int i = 0; i < kMaxOrdinals; ++i) {
     if (DevicePool* p = pool_or_null(slot, i)) p->open();

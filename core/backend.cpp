@@ -3,6 +3,7 @@
 // A plugin's kernels in the table, and the services it gets.
 #include "tenon/core/backend.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,12 @@ struct BackendImpl {
 namespace {
 
 std::string_view view(tn_str s) { return {s.ptr, s.len}; }
+
+// A later one of the same cell would hide an earlier one of its own plugin for ever.
+bool same_place(const tn_kernel& a, const tn_kernel& b) {
+  return view(a.op) == view(b.op) && view(a.dtypes) == view(b.dtypes) && view(a.layouts) == view(b.layouts) &&
+         a.priority == b.priority;
+}
 
 bool digest_matches(const Op& op, const tn_kernel& k) {
   if (std::memcmp(op.digest, k.digest, sizeof op.digest) == 0) return true;
@@ -94,6 +101,14 @@ BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
   b->slot = reserve_device(view(plugin.device));
   for (const tn_kernel* const* p = plugin.kernels; p != plugin.kernels_end; ++p) {
     if (!*p) continue;
+    bool twice =
+        std::any_of(b->entries.begin(), b->entries.end(), [&](auto& e) { return same_place(*e->kernel, **p); });
+    if (twice) {
+      report.quarantined.push_back(join(view((*p)->op),
+                                        ": a second kernel of this plugin for the same dtypes and "
+                                        "priority; the first one serves"));
+      continue;
+    }
     std::unique_ptr<KernelEntry> e = make_entry(plugin, **p, report);
     if (!e) continue;
     b->entries.push_back(std::move(e));
@@ -128,7 +143,9 @@ void host_log(int32_t level, tn_str text) { log(level, view(text)); }
 tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t* sizes, tn_dtype dtype) {
   auto& f = *static_cast<CallFrame*>(call->context);
   try {
-    TENON_CHECK(i < f.op().n_results && !f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
+    TENON_CHECK(i < f.op().n_results, ValueError, "alloc_out: there is no output ", i, "; the op has ",
+                f.op().n_results);
+    TENON_CHECK(!f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
     Impl t = new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes);
     f.targets[i] = t.get();
     if (f.form == Form::Functional) {

@@ -130,6 +130,9 @@ void attach_device(int slot, const tn_device_api* api) {
     status = api->props(api->context, 0, &props);
     TENON_CHECK(status == TN_OK, BackendError, "device '", known.name, "': props failed with status ", status);
     flags = props.flags;
+    TENON_CHECK((props.alignment & (props.alignment - 1)) == 0 && props.alignment <= 1 << 20, BackendError, "device '",
+                known.name, "': props gives an alignment of ", props.alignment,
+                " bytes; expected a power of two up to 1 MiB");
   }
   DeviceRegistry& r = device_registry();
   std::lock_guard<std::mutex> hold(r.lock);
@@ -156,8 +159,9 @@ void release_device(int slot) {
   const tn_device_api* api = e.api;
   if (api == nullptr) return;
   if (int index = close_pools(slot); index >= 0) {
-    throw ValueError(join("device ", e.name, ":", index, " is in use: tensors have ",
-                          memory_stats(slot, index).allocated, " bytes of it"));
+    throw ValueError(join("device ", e.name, ":", index, " is in use: ", blocks_alive(slot, index),
+                          " storages of tensors hold ", memory_stats(slot, index).allocated,
+                          " bytes of it; release them first"));
   }
   set_api(e, nullptr);
   try {

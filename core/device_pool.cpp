@@ -92,7 +92,9 @@ DevicePool::DevicePool(int slot, int index)
   tn_device_props props{};
   props.struct_size = sizeof props;
   const tn_device_api* a = api();
-  if (slot != 0 && a->props(a->context, index, &props) == TN_OK && props.alignment > 512) granule_ = props.alignment;
+  if (slot == 0 || a->props(a->context, index, &props) != TN_OK) return;
+  if (props.alignment > 512) granule_ = props.alignment;
+  if (props.alignment > 0 && !(props.flags & TN_DEVICE_OPAQUE)) alignment_ = props.alignment;
 }
 
 const tn_device_api* DevicePool::api() const {
@@ -128,6 +130,7 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   s->n_used = 0;
   s->used_on_many = false;
   ++stats_.allocations;
+  ++alive_;
   stats_.allocated += s->bytes;
   stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
   return {s->handle, s->offset, s->bytes, s};
@@ -177,12 +180,31 @@ bool DevicePool::hand_over(tn_stream* from, tn_stream* to) noexcept {
   return waits || a->sync(a->context, index_, from) == TN_OK;
 }
 
+// Two tensors in one memory would be found much later, by somebody else.
+const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
+  if (handle == nullptr) return "no address";
+  const auto begin = reinterpret_cast<uintptr_t>(handle);
+  if (begin % alignment_ != 0) return "a block that is not aligned as props says";
+  if (slot_ == 0 || (device_entry(slot_).flags & TN_DEVICE_OPAQUE)) return nullptr;
+  for (const Span* first = segments_; first != nullptr; first = first->segment_next) {
+    uint64_t whole = 0;
+    for (const Span* s = first; s != nullptr; s = s->next) whole += s->bytes;
+    const auto other = reinterpret_cast<uintptr_t>(first->handle);
+    if (begin < other + whole && other < begin + bytes) return "a block that overlaps one which it gave before";
+  }
+  return nullptr;
+}
+
 Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small) {
   const tn_device_api* a = api();
   auto* s = new (pool_alloc(sizeof(Span))) Span{};
-  if (a->alloc(a->context, index_, bytes, stream, &s->handle) != TN_OK || s->handle == nullptr) {
+  if (a->alloc(a->context, index_, bytes, stream, &s->handle) != TN_OK) {
     pool_free(s, sizeof(Span));
     return nullptr;
+  }
+  if (const char* fault = block_fault(s->handle, bytes)) {
+    pool_free(s, sizeof(Span));  // the block is left alone: nobody knows what freeing it would do
+    throw BackendError(join("device '", device_entry(slot_).name, "': its alloc returned TN_OK and ", fault));
   }
   s->bytes = bytes;
   s->stream = stream;
@@ -252,6 +274,7 @@ void DevicePool::put_free(Span* s) noexcept {
 void DevicePool::free(Span* s) noexcept {
   std::lock_guard<std::mutex> hold(lock_);
   stats_.allocated -= s->bytes;
+  --alive_;
   const tn_device_api* a = device_entry(slot_).api;
   if (a == nullptr) return;  // its plugin is gone, and the memory with it
   bool waits = false;
@@ -335,6 +358,11 @@ void DevicePool::trim() {
   std::lock_guard<std::mutex> hold(lock_);
   poll_pending(true);
   trim_locked();
+}
+
+uint64_t DevicePool::blocks_alive() {
+  std::lock_guard<std::mutex> hold(lock_);
+  return alive_;
 }
 
 bool DevicePool::close() {

@@ -59,6 +59,7 @@ class DevicePool {
   bool close();
   void open();  // again
   MemoryStats stats();
+  uint64_t blocks_alive();
   std::mutex& lock() { return lock_; }  // for fork
 
  private:
@@ -67,6 +68,7 @@ class DevicePool {
   Span* find(uint64_t bytes, tn_stream* stream, bool small);
   Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small);
   Span* grow(uint64_t bytes, tn_stream* stream, bool small);
+  const char* block_fault(const void* handle, uint64_t bytes) const;
   Span* segment(uint64_t bytes, tn_stream* stream, bool small);
   void split(Span* s, uint64_t bytes);
   bool hand_over(tn_stream* from, tn_stream* to) noexcept;
@@ -79,13 +81,15 @@ class DevicePool {
 
   const int slot_, index_;
   uint64_t granule_;
-  uint64_t keep_;  // bytes that may lie unused before they go back
+  uint64_t alignment_ = 1;  // that the device promises for its blocks
+  uint64_t keep_;           // bytes that may lie unused before they go back
   bool closed_ = false;
   std::mutex lock_;
   std::vector<FreeLists*> lists_;
   Span* segments_ = nullptr;
   Span* pending_ = nullptr;  // freed, but used on further streams that have not passed their events yet
   MemoryStats stats_{};
+  uint64_t alive_ = 0;  // blocks that were handed out
 };
 
 }  // namespace tenon::core

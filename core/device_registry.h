@@ -32,6 +32,7 @@ TENON_API tn_error_word* stream_error_word(int slot, int index, tn_stream* strea
 TENON_API void synchronize_stream(int slot, int index, tn_stream* stream);
 // allocator.cpp: all pools of a device, as DevicePool's. `close` says which ordinal has blocks alive, else -1.
 int close_pools(int slot);
+uint64_t blocks_alive(int slot, int index);
 void open_pools(int slot);
 // storage.cpp
 int64_t pinned_blocks(int slot) noexcept;

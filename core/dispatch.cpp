@@ -40,6 +40,14 @@ int64_t now_ns() {
   throw_error(status, join(f.op().name, ": ", what, " (", shapes, "; plugin ", plugin, " ", version, ")"));
 }
 
+void check_sized(CallFrame& f, const KernelEntry& e) {
+  for (uint32_t k = 0; k < f.op().n_results; ++k) {
+    if (f.targets[k]) continue;
+    f.error = join("the kernel returned TN_OK without a size for output ", k, " (alloc_out)");
+    kernel_failed(f, e, TN_ERROR_BACKEND);
+  }
+}
+
 TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
   int64_t n = static_cast<int64_t>(bytes);
   return f.keep(new_tensor(f.op().name, kByte, f.slot, f.index, 1, &n))->host_data();
@@ -110,7 +118,10 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
     status = run_watched(f, e, call);
   else
     status = e.run(&call);
-  if (TENON_LIKELY(status == TN_OK)) return true;
+  if (TENON_LIKELY(status == TN_OK)) {
+    if (TENON_UNLIKELY(f.op().flags & kOpDynamic)) check_sized(f, e);
+    return true;
+  }
   if (status == TN_DECLINED) return false;
   kernel_failed(f, e, status);
 }

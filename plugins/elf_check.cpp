@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "elf_dynamic.h"
 #include "tenon/core/error.h"
 
 namespace tenon::plugins {
@@ -25,23 +26,7 @@ constexpr int kMachine = EM_AARCH64;
 constexpr uint64_t kMaxTable = 64u << 20;  // of symbols or their names, in bytes
 constexpr int kMaxHeaders = 4096;
 
-struct File {
-  int fd;
-  uint64_t bytes;
-  bool has(uint64_t offset, uint64_t n) const { return offset <= bytes && n <= bytes - offset; }
-  bool read(uint64_t offset, void* to, uint64_t n) const {
-    if (!has(offset, n)) return false;
-    char* p = static_cast<char*>(to);
-    while (n > 0) {
-      ssize_t got = pread(fd, p, n, static_cast<off_t>(offset));
-      if (got <= 0) return false;
-      p += got;
-      offset += static_cast<uint64_t>(got);
-      n -= static_cast<uint64_t>(got);
-    }
-    return true;
-  }
-};
+using File = ElfFile;
 
 std::string header_fault(const File& f, Elf64_Ehdr& h) {
   if (f.bytes == 0) return "the file is empty";
@@ -60,17 +45,19 @@ std::string segment_fault(const File& f, const Elf64_Ehdr& h) {
     return "damaged: no usable program headers";
   }
   if (!f.has(h.e_phoff, uint64_t{h.e_phnum} * sizeof(Elf64_Phdr))) return "truncated: program headers are cut off";
-  bool dynamic = false;
+  int dynamic = 0;
+  std::vector<Elf64_Phdr> segments;
   for (int i = 0; i < h.e_phnum; ++i) {
     Elf64_Phdr p;
     if (!f.read(h.e_phoff + static_cast<uint64_t>(i) * sizeof(p), &p, sizeof(p))) return "the file cannot be read";
     if (!f.has(p.p_offset, p.p_filesz)) return core::join("truncated: segment ", i, " is cut off");
-    if (p.p_type == PT_LOAD && p.p_memsz < p.p_filesz) return core::join("damaged: segment ", i, " has no room");
     if (p.p_type == PT_INTERP) return "a program, not a library";
     if (p.p_type == PT_GNU_STACK && (p.p_flags & PF_X)) return "asks for an executable stack";
-    dynamic |= p.p_type == PT_DYNAMIC;
+    dynamic += p.p_type == PT_DYNAMIC;
+    segments.push_back(p);
   }
-  return dynamic ? std::string() : "not a shared library (no dynamic segment)";
+  if (dynamic == 0) return "not a shared library (no dynamic segment)";
+  return dynamic > 1 ? "damaged: two dynamic segments" : mapping_fault(f, segments);
 }
 
 bool defines(const File& f, const Elf64_Shdr& symbols, const Elf64_Shdr& names, const char* symbol) {

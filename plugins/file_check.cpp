@@ -54,12 +54,22 @@ void check_owner(const fs::path& path, const struct stat& s, const char* kind) {
   }
 }
 
-void check_folder(const fs::path& folder) {
-  Descriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+struct stat status_of_folder(const fs::path& folder) {
+  Descriptor fd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat s;
   if (fd.get() < 0 || fstat(fd.get(), &s) != 0)
     refuse(folder, core::join("the folder cannot be read: ", strerror(errno)));
-  check_owner(folder, s, "folder");
+  return s;
+}
+
+// Who may write a folder above can put another one in its place, unless that is sticky as /tmp is.
+void check_folder(const fs::path& folder) {
+  check_owner(folder, status_of_folder(folder), "folder");
+  for (fs::path above = folder.parent_path();; above = above.parent_path()) {
+    struct stat s = status_of_folder(above);
+    if (!(s.st_mode & S_ISVTX)) check_owner(above, s, "folder");
+    if (above == above.root_path()) return;
+  }
 }
 
 }  // namespace

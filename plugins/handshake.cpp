@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxName = 64, kMaxText = 4096;
 constexpr std::size_t kMaxKernels = 1 << 16;
+constexpr std::size_t kMaxStruct = 1 << 16;  // bytes of any one struct, of whatever minor
 
 template <class... Parts>
 [[noreturn]] void refuse(const Library& lib, const Parts&... parts) {
@@ -21,12 +22,13 @@ template <class... Parts>
 }
 
 // The first fields up to the version keep their places for ever, so they can be read before anything is known.
-const tn_plugin& descriptor_of(const Library& lib) {
+const tn_plugin& descriptor_of(const Library& lib, const Expected& expected) {
   auto entry = reinterpret_cast<tn_plugin_entry_fn>(lib.symbol(TN_PLUGIN_ENTRY));
   if (!entry) refuse(lib, "does not export the function " TN_PLUGIN_ENTRY ": not a Tenon plugin");
+  if (expected.step) expected.step(TN_PLUGIN_ENTRY);
   const tn_plugin* p = entry();
   if (!p) refuse(lib, TN_PLUGIN_ENTRY " returned no descriptor");
-  if (p->struct_size < offsetof(tn_plugin, flags) || p->struct_size > (1 << 16)) {
+  if (p->struct_size < offsetof(tn_plugin, flags) || p->struct_size > kMaxStruct) {
     refuse(lib, "its descriptor says that it has ", static_cast<unsigned long>(p->struct_size), " bytes");
   }
   return *p;
@@ -50,38 +52,90 @@ bool plain_name(tn_str s) {
          });
 }
 
-std::string device_fault(const tn_device_api* d) {
-  if (!d) return "it has no device table and does not say TN_PLUGIN_HOST_MEMORY";
-  if (d->struct_size < offsetof(tn_device_api, fill)) return "its device table is too short for the required functions";
+// A tn_str whose pointer and length contradict each other, or that is longer than any honest one.
+bool broken(tn_str s) { return (!s.ptr && s.len > 0) || s.len > kMaxText; }
+
+std::string size_fault(const char* what, std::size_t size, std::size_t least) {
+  if (size < least) return core::join(what, " is too short for the required fields");
+  if (size > kMaxStruct) return core::join(what, " says that it has ", size, " bytes");
+  return {};
+}
+
+template <class T>
+void copy_filled(T& to, const T& from) {
+  std::memset(&to, 0, sizeof(T));
+  std::memcpy(&to, &from, std::min(from.struct_size, sizeof(T)));
+  to.struct_size = sizeof(T);
+}
+
+std::string device_fault(const tn_device_api& d) {
   struct {
     const char* name;
     bool there;
-  } required[] = {{"count", d->count != nullptr}, {"props", d->props != nullptr}, {"alloc", d->alloc != nullptr},
-                  {"free", d->free != nullptr},   {"copy", d->copy != nullptr},   {"sync", d->sync != nullptr}};
+  } required[] = {{"count", d.count != nullptr}, {"props", d.props != nullptr}, {"alloc", d.alloc != nullptr},
+                  {"free", d.free != nullptr},   {"copy", d.copy != nullptr},   {"sync", d.sync != nullptr}};
   for (auto& r : required) {
     if (!r.there) return core::join("its device table lacks the required function ", r.name);
   }
   return {};
 }
 
-std::string table_fault(const tn_plugin& p) {
+std::string copy_device(DescriptorCopy& c) {
+  const tn_device_api* theirs = c.plugin.device_api;
+  if (!theirs) {
+    if (c.plugin.flags & TN_PLUGIN_HOST_MEMORY) return {};
+    return "it has no device table and does not say TN_PLUGIN_HOST_MEMORY";
+  }
+  std::string fault = size_fault("its device table", theirs->struct_size, offsetof(tn_device_api, fill));
+  if (!fault.empty()) return fault;
+  copy_filled(c.device, *theirs);
+  c.plugin.device_api = &c.device;
+  return device_fault(c.device);
+}
+
+std::string kernel_fault(const tn_kernel& k, const std::string& at) {
+  if (!k.op.ptr || k.op.len == 0 || k.op.len > kMaxText) return at + " names no op";
+  std::string named = core::join(at, " (", text(k.op), ") ");
+  if (!k.run) return named + "has no run function";
+  if (broken(k.dtypes)) return named + "has a damaged text of dtypes";
+  if (broken(k.layouts)) return named + "has a damaged text of layouts";
+  if (broken(k.inplace)) return named + "has a damaged text of inplace pairs";
+  return {};
+}
+
+std::string copy_kernels(DescriptorCopy& c) {
+  const tn_plugin& p = c.plugin;
+  if ((p.kernels == nullptr) != (p.kernels_end == nullptr) || p.kernels_end < p.kernels) {
+    return "its table of kernels is damaged: it ends before it begins";
+  }
+  std::size_t n = static_cast<std::size_t>(p.kernels_end - p.kernels);
+  if (n > kMaxKernels) return core::join("its table has ", n, " kernels; at most ", kMaxKernels, " are taken");
+  c.kernels.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::string at = core::join("kernel of ", text(p.name), " at place ", i, " of its table");
+    const tn_kernel* theirs = p.kernels[i];
+    if (!theirs) return at + " is null";
+    std::string fault = size_fault(at.c_str(), theirs->struct_size, offsetof(tn_kernel, workspace));
+    if (!fault.empty()) return fault;
+    copy_filled(c.kernels[i], *theirs);
+    if (fault = kernel_fault(c.kernels[i], at); !fault.empty()) return fault;
+    c.pointers.push_back(&c.kernels[i]);
+  }
+  c.plugin.kernels = c.pointers.data();
+  c.plugin.kernels_end = c.pointers.data() + n;
+  return {};
+}
+
+// Copies what the descriptor leads to, and says what of it is broken.
+std::string copy_tables(DescriptorCopy& c) {
+  const tn_plugin& p = c.plugin;
   if (!plain_name(p.name)) return "its descriptor has no usable name";
   if (!plain_name(p.device)) return "its descriptor names no device";
-  if (p.version.len > kMaxText || p.vendor.len > kMaxText) return "its version or vendor text is too long";
+  if (broken(p.version)) return "its version text is damaged or longer than 4096 bytes";
+  if (broken(p.vendor)) return "its vendor text is damaged or longer than 4096 bytes";
   if (!p.init) return "its descriptor has no init";
-  if ((p.kernels == nullptr) != (p.kernels_end == nullptr) || p.kernels_end < p.kernels ||
-      static_cast<std::size_t>(p.kernels_end - p.kernels) > kMaxKernels) {
-    return "its table of kernels is damaged";
-  }
-  std::string where = core::join("kernel of ", text(p.name), " at place ");
-  for (const tn_kernel* const* k = p.kernels; k != p.kernels_end; ++k) {
-    std::string at = core::join(where, static_cast<long long>(k - p.kernels), " of its table ");
-    if (!*k) return at + "is null";
-    if ((*k)->struct_size < offsetof(tn_kernel, workspace)) return at + "is too short for the required fields";
-    if (!(*k)->op.ptr || (*k)->op.len == 0 || (*k)->op.len > kMaxText) return at + "names no op";
-    if (!(*k)->run) return core::join(at, "(", text((*k)->op), ") has no run function");
-  }
-  return (p.flags & TN_PLUGIN_HOST_MEMORY) && !p.device_api ? std::string() : device_fault(p.device_api);
+  std::string fault = copy_kernels(c);
+  return fault.empty() ? copy_device(c) : fault;
 }
 
 void check_promise(const Library& lib, const char* what, const std::string& promised, tn_str found) {
@@ -122,14 +176,13 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
 }  // namespace
 
 Handshake shake_hands(const Library& lib, const Expected& expected) {
-  const tn_plugin& theirs = descriptor_of(lib);
+  const tn_plugin& theirs = descriptor_of(lib, expected);
   check_version(lib, theirs);
   if (theirs.struct_size < offsetof(tn_plugin, shutdown)) refuse(lib, "its descriptor is too short");
-  auto ours = std::make_unique<tn_plugin>();
-  std::memset(ours.get(), 0, sizeof(tn_plugin));
-  std::memcpy(ours.get(), &theirs, std::min(theirs.struct_size, sizeof(tn_plugin)));
-  ours->struct_size = sizeof(tn_plugin);
-  if (std::string fault = table_fault(*ours); !fault.empty()) refuse(lib, fault);
+  auto copy = std::make_unique<DescriptorCopy>();
+  tn_plugin* ours = &copy->plugin;
+  copy_filled(*ours, theirs);
+  if (std::string fault = copy_tables(*copy); !fault.empty()) refuse(lib, fault);
   check_promise(lib, "name", expected.name, ours->name);
   check_promise(lib, "device", expected.device, ours->device);
   if (std::count(expected.taken.begin(), expected.taken.end(), text(ours->name)) > 0) {
@@ -137,9 +190,12 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   }
 
   Handshake out;
-  out.plugin = ours.get();
+  out.copy = copy.get();
+  out.plugin = ours;
+  if (expected.step) expected.step("init");
   if (call_init(lib, *ours, out.why_no_device)) {
     try {
+      if (expected.step) expected.step("its device's count and props");
       out.backend = core::register_backend(*ours, out.report);
     } catch (Error& e) {
       call_shutdown(*ours);
@@ -151,7 +207,7 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   } else {
     call_shutdown(*ours);
   }
-  (void)ours.release();
+  (void)copy.release();
   return out;
 }
 
@@ -159,7 +215,7 @@ void part(Handshake& h) {
   if (!h.backend) return;
   core::unregister_backend(h.backend);
   call_shutdown(*h.plugin);
-  delete h.plugin;
+  delete h.copy;
   h = {};
 }
 

@@ -3,6 +3,7 @@
 // The negotiation between core and an open library (abi/RULES.md, rules 2 to 6).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,18 @@
 
 namespace tenon::plugins {
 
+// What the descriptor leads to, each struct zero-filled to core's size: nothing past a plugin's own struct_size is ever
+// read, and core need not ask again which fields an older plugin has.
+struct DescriptorCopy {
+  tn_plugin plugin;
+  tn_device_api device;
+  std::vector<tn_kernel> kernels;
+  std::vector<const tn_kernel*> pointers;
+};
+
 struct Handshake {
-  // Core's copy of the descriptor, zero-filled to core's size; leaked with the library.
-  const tn_plugin* plugin = nullptr;
+  DescriptorCopy* copy = nullptr;        // leaked with the library
+  const tn_plugin* plugin = nullptr;     // of the copy
   core::BackendImpl* backend = nullptr;  // null: nothing to serve here, see why_no_device
   core::RegisterReport report;
   std::string why_no_device;
@@ -22,6 +32,8 @@ struct Handshake {
 struct Expected {
   std::string name, device;        // what the manifest promised; empty where there is none
   std::vector<std::string> taken;  // names of open plugins
+  // Told the name of each function of the plugin before it is called; may be empty.
+  std::function<void(const char*)> step;
 };
 
 // All or nothing: entry, versions, table, init, publication of the kernels. BackendError names the first fault; then

@@ -9,6 +9,9 @@
 #include <sys/sendfile.h>
 #include <boost/dll/shared_library.hpp>
 
+#include "elf_check.h"
+#include "sha256.h"
+#include "tenon/abi/plugin.h"
 #include "tenon/core/error.h"
 
 namespace tenon::plugins {
@@ -34,7 +37,8 @@ dll::shared_library open_absolute(const fs::path& path) {
   return lib;
 }
 
-Descriptor sealed_copy(const CheckedFile& file) {
+// Of what was checked nothing is trusted: its owner may have written the file meanwhile.
+Descriptor sealed_copy(const CheckedFile& file, const std::string& sha256) {
   Descriptor copy(memfd_create(file.path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   off_t from = 0;
   while (copy.get() >= 0 && static_cast<uint64_t>(from) < file.id.bytes) {
@@ -45,16 +49,20 @@ Descriptor sealed_copy(const CheckedFile& file) {
   if (copy.get() < 0 || static_cast<uint64_t>(from) != file.id.bytes || fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
     throw BackendError(core::join(file.path.string(), ": an isolated copy in memory could not be made"));
   }
+  std::string fault = elf_fault(copy.get(), file.id.bytes, TN_PLUGIN_ENTRY);
+  if (fault.empty() && !sha256.empty() && sha256_of_file(copy.get()) != sha256)
+    fault = "its SHA-256 is not the manifest's";
+  if (!fault.empty()) throw BackendError(core::join(file.path.string(), ": changed while it was copied: ", fault));
   return copy;
 }
 
 }  // namespace
 
-Library* Library::open(CheckedFile file, bool isolated) {
+Library* Library::open(CheckedFile file, bool isolated, const std::string& sha256) {
   std::unique_ptr<Handle> handle(new Handle);
   Descriptor memory;
   if (isolated) {
-    memory = sealed_copy(file);
+    memory = sealed_copy(file, sha256);
     handle->lib = open_absolute(core::join("/proc/self/fd/", memory.get()));
   } else {
     handle->lib = open_absolute(file.path);

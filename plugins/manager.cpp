@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manager.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 
 #include "tenon/core/device.h"
@@ -39,13 +41,19 @@ Info info_of(const Manifest& m) {
   out.library = canonical_or_same(m.library).string();
   out.manifest = m.file.string();
   out.priority = m.priority;
+  out.variant = m.variant;
   return out;
 }
 
 }  // namespace
 
 Manager& Manager::get() {
-  static Manager* m = new Manager;
+  static Manager* m = [] {
+    Manager* made = new Manager;
+    pthread_atfork([] { Manager::get().lock_for_fork(); }, [] { Manager::get().unlock_after_fork(); },
+                   [] { Manager::get().renew_mutex_in_child(); });
+    return made;
+  }();
   return *m;
 }
 
@@ -144,8 +152,32 @@ void Manager::open_where(Wanted wanted) {
   for (auto& e : entries_) {
     if (e->info.state == State::Found && !e->opening && wanted(e->info)) order.push_back(e.get());
   }
-  std::stable_sort(order.begin(), order.end(), [](Entry* a, Entry* b) { return a->info.priority > b->info.priority; });
-  for (Entry* e : order) open(*e);
+  // Highest first; a variant that the user prefers comes before the others of its kind, whatever their priority.
+  auto rank = [](Entry* e) {
+    return std::pair(e->info.variant.empty() ? 0 : preference(e->info.name), -e->info.priority);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](Entry* a, Entry* b) { return rank(a) < rank(b); });
+  for (Entry* e : order) {
+    if (Entry* other = serving_variant(*e)) {
+      e->info.state = State::Disabled;
+      e->info.reason = core::join("variant ", e->info.variant, " of ", e->info.device, " is served by ",
+                                  other->info.name, " (priority ", other->info.priority, " against ", e->info.priority,
+                                  "); TENON_PLUGINS_PREFER=", e->info.name, " chooses this one");
+    } else {
+      open(*e);
+    }
+  }
+}
+
+Manager::Entry* Manager::serving_variant(const Entry& e) {
+  if (e.info.variant.empty()) return nullptr;
+  for (auto& other : entries_) {
+    const Info& i = other->info;
+    if (other.get() != &e && i.state == State::Opened && i.device == e.info.device && i.variant == e.info.variant) {
+      return other.get();
+    }
+  }
+  return nullptr;
 }
 
 void Manager::open_for_device(std::string_view device) {

@@ -3,11 +3,13 @@
 // What is known of every plugin of this process, and when each is opened.
 //
 // One recursive mutex guards everything: opening a library runs its init, which may ask core for another device and so
-// come back here on the same thread. An entry that is being opened is then passed over.
+// come back here on the same thread. An entry that is being opened is then passed over. A fork takes the mutex, so that
+// a child finds the list whole.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,10 @@ namespace tenon::plugins {
 class Manager final : public core::BackendSource {
  public:
   static Manager& get();  // never destroyed
+  // For pthread_atfork.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+  void renew_mutex_in_child() { new (&mutex_) std::recursive_mutex; }  // its owner's number is another one here
 
   void scan() override;
   void open_for_device(std::string_view device) override;
@@ -56,6 +62,8 @@ class Manager final : public core::BackendSource {
   Entry& add(Info info, Manifest manifest);
   void open(Entry& e) noexcept;  // a fault goes to e.info
   void open_or_throw(Entry& e);
+  void probe(const Entry& e, const Expected& expected);
+  Entry* serving_variant(const Entry& e);
   void warn_of_copies(const Entry& e);
   template <class Wanted>
   void open_where(Wanted wanted);

@@ -110,6 +110,7 @@ Manifest read_manifest(const fs::path& file) {
     bad(file, "field 'sha256' must have 64 lower-case hex digits");
   }
   m.priority = optional<int>(j, file, "priority", "a number", 0);
+  m.variant = optional<std::string>(j, file, "variant", "text", {});
   m.isolated = optional<bool>(j, file, "isolated", "true or false", false);
   return m;
 }

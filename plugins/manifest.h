@@ -23,6 +23,7 @@ struct Manifest {
   std::map<std::string, std::string> third_party;  // soname -> version
   std::string sha256;                              // of the library, lower-case hex; empty: not checked
   int priority = 0;
+  std::string variant;
   bool isolated = false;
 };
 

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening and closing: the part of Manager that touches libraries.
 #include <algorithm>
+#include <cstdlib>
 
 #include "manager.h"
+#include "probe.h"
+#include "process_state.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
@@ -29,7 +32,10 @@ void fill_from_descriptor(Info& info, const Handshake& h) {
   info.quarantined = h.report.quarantined;
   info.state = h.backend ? State::Opened : State::NoDevice;
   info.reason = h.why_no_device;
-  if (h.backend && h.plugin->describe) info.description = text(h.plugin->describe());
+  if (!h.backend || !h.plugin->describe) return;
+  constexpr std::size_t kLongest = 4096;
+  tn_str line = h.plugin->describe();
+  if (line.len <= kLongest) info.description = text(line);
 }
 
 }  // namespace
@@ -57,18 +63,53 @@ void Manager::open_or_throw(Entry& e) {
       throw BackendError(core::join(e.info.library, ": the same file is known as plugin ", other->info.name));
     }
   }
-  Expected expected{e.manifest.name, e.manifest.device, {}};
+  Expected expected{e.manifest.name, e.manifest.device, {}, {}};
   for (auto& other : entries_) {
     if (other->info.state == State::Opened) expected.taken.push_back(other->info.name);
   }
+  if (Entry* other = serving_variant(e)) {
+    throw BackendError(core::join(e.info.library, ": variant ", e.info.variant, " of ", e.info.device,
+                                  " is served by plugin ", other->info.name, "; unload that first"));
+  }
+  probe(e, expected);
   e.id = file.id;
-  e.library = Library::open(std::move(file), e.manifest.isolated);
-  e.handshake = shake_hands(*e.library, expected);
+  ProcessState before;
+  try {
+    e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.sha256);
+    e.handshake = shake_hands(*e.library, expected);
+  } catch (...) {
+    (void)before.restore();
+    throw;
+  }
   fill_from_descriptor(e.info, e.handshake);
+  e.info.changed = before.restore();
+  for (const std::string& line : e.info.changed) {
+    core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, ": ", line, " while it was opened; put back"));
+  }
   for (const std::string& line : e.info.quarantined) {
     core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, ": left out ", line));
   }
   warn_of_copies(e);
+}
+
+// Everything that opening does, in a child that may die of it.
+void Manager::probe(const Entry& e, const Expected& expected) {
+  const std::string setting = core::setting("PLUGIN_PROBE");
+  const int milliseconds = std::atoi(setting.c_str());
+  if (milliseconds <= 0) return;
+  std::string fault = in_probe(
+      [&](const std::function<void(const char*)>& step) -> std::string {
+        Expected told = expected;
+        told.step = step;
+        step("opening");
+        CheckedFile file = check_file(e.info.library, e.manifest.sha256);
+        Handshake h = shake_hands(*Library::open(std::move(file), e.manifest.isolated, e.manifest.sha256), told);
+        if (h.plugin->describe) step("describe"), h.plugin->describe();
+        return {};
+      },
+      milliseconds);
+  if (fault.rfind(e.info.library, 0) == 0) throw BackendError(fault);
+  if (!fault.empty()) throw BackendError(core::join(e.info.library, ": ", fault));
 }
 
 // Two copies of one third-party library in a process are the usual cause of faults that nobody can explain.
@@ -87,6 +128,10 @@ void Manager::warn_of_copies(const Entry& e) {
 Info Manager::load(const fs::path& given) {
   Lock lock(mutex_);
   scan();
+  if (!given.has_parent_path()) {
+    throw BackendError(core::join("plugin ", given.string(), ": a bare name is not searched for; expected a path, ./",
+                                  given.string(), " if it is in the current directory"));
+  }
   std::error_code ec;
   fs::path path = fs::canonical(given, ec);
   if (ec) throw BackendError(core::join("plugin ", given.string(), ": ", ec.message()));
@@ -110,6 +155,8 @@ Info Manager::load(const fs::path& given) {
     e->info.manifest = manifest.file.string();
     e->info.layouts = manifest.layouts;
     e->info.priority = manifest.priority;
+    e->info.variant = manifest.variant;
+    e->info.device = manifest.device;
     e->manifest = std::move(manifest);
   }
   open(*e);

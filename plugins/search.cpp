@@ -101,4 +101,10 @@ std::string filtered_out(const std::string& name) {
   return {};
 }
 
+int preference(const std::string& name) {
+  std::vector<std::string> globs = split(core::setting("PLUGINS_PREFER"), ',');
+  auto matches = [&](const std::string& glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; };
+  return static_cast<int>(std::find_if(globs.begin(), globs.end(), matches) - globs.begin());
+}
+
 }  // namespace tenon::plugins

@@ -32,4 +32,7 @@ FolderContents read_folder(const fs::path& folder);
 // of globs with commas between.
 std::string filtered_out(const std::string& name);
 
+// Place of the plugin in TENON_PLUGINS_PREFER, a list of globs: 0 is the first, and those that are not named come last.
+int preference(const std::string& name);
+
 }  // namespace tenon::plugins

@@ -22,6 +22,9 @@
 #ifndef PLUGIN_COPY
 #define PLUGIN_COPY copy
 #endif
+#ifndef PLUGIN_API
+#define PLUGIN_API &api
+#endif
 #ifndef PLUGIN_KERNELS
 #define PLUGIN_KERNELS 0, 0
 #endif
@@ -62,7 +65,7 @@ static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t d
   memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
   return TN_OK;
 }
-static tn_status sync(void* context, int32_t index, tn_stream* stream) {
+static tn_status wait_for(void* context, int32_t index, tn_stream* stream) {
   (void)context, (void)index, (void)stream, (void)copy;
   return TN_OK;
 }
@@ -74,8 +77,27 @@ static tn_status start(const tn_host* host, tn_str* why) {
 }
 #endif
 
-static const tn_device_api api = {
-    sizeof(tn_device_api), 0, count, props, alloc, release, PLUGIN_COPY, sync, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+static const tn_device_api api = {sizeof(tn_device_api),
+                                  0,
+                                  count,
+                                  props,
+                                  alloc,
+                                  release,
+                                  PLUGIN_COPY,
+                                  wait_for,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  0};
 
 static const tn_plugin plugin = {PLUGIN_SIZE,
                                  PLUGIN_MAJOR,
@@ -87,7 +109,7 @@ static const tn_plugin plugin = {PLUGIN_SIZE,
                                  TEXT("Tenon tests"),
                                  TEXT(PLUGIN_DEVICE),
                                  0,
-                                 &api,
+                                 PLUGIN_API,
                                  PLUGIN_KERNELS,
                                  PLUGIN_INIT,
                                  0,

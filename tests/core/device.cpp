@@ -175,7 +175,8 @@ TEST(Device, DetachingIsRefusedWhileItsMemoryIsAlive) {
   };
   fake.api.free_pinned = [](void*, void* host, uint64_t) { std::free(host); };
   Ref<Storage> block = Storage::make(fake.slot, 1, 100), pinned = core::make_pinned(100);
-  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }), "fake:1 is in use: tensors have"));
+  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }),
+                  "fake:1 is in use: 1 storages of tensors hold 512 bytes"));
   block.reset();
   EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }), "it pinned the memory of 1 tensors"));
   block = Storage::make(fake.slot, 1, 100);  // nothing has changed

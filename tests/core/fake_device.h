@@ -78,7 +78,7 @@ struct FakeDevice {
     if (bytes > d.capacity - d.in_use) return TN_ERROR_MEMORY;
     d.in_use += bytes;
     ++d.allocations;
-    *handle = std::malloc(bytes);
+    *handle = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     return TN_OK;
   }
   static void free(void* c, int32_t, void* handle, uint64_t bytes, tn_stream*) {

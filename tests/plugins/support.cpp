@@ -8,7 +8,9 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
+#include "tenon/abi/client.h"
 #include "tenon/core/error.h"
 
 namespace tenon::test {
@@ -54,11 +56,16 @@ void Folder::add(const std::string& name, const std::string& built, std::map<std
 std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
+  auto parts = [] {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    return test ? test->result()->total_part_count() : 0;
+  };
+  const int before = parts();  // what failed here already is no fault of the child
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    for (const char* name :
-         {"TENON_PLUGIN_PATH", "TENON_ADD_PLUGIN_PATH", "TENON_PLUGINS_SELECT", "TENON_PLUGINS_DISABLE"}) {
+    for (const char* name : {"TENON_PLUGIN_PATH", "TENON_ADD_PLUGIN_PATH", "TENON_PLUGINS_SELECT",
+                             "TENON_PLUGINS_DISABLE", "TENON_PLUGINS_PREFER", "TENON_PLUGIN_PROBE"}) {
       unsetenv(name);
     }
     for (auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
@@ -73,7 +80,7 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
       if (n <= 0) break;
       at += static_cast<std::size_t>(n);
     }
-    _exit(testing::Test::HasFailure());
+    _exit(parts() != before);
   }
   close(ends[1]);
   std::string out;
@@ -94,15 +101,89 @@ std::string listing() {
   return out;
 }
 
-std::string refusal(const fs::path& file) {
-  return in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [&]() -> std::string {
+namespace {
+
+tn_str str(const std::string& s) { return {s.data(), s.size()}; }
+
+// Four numbers to the device, through an op if one is named, and back; what failed, else "".
+std::string round_trip(const std::string& device_name, const std::string& op, bool values_matter) {
+  auto last = [](const char* what) { return std::string(what) + ": " + tn_last_error(); };
+  const int64_t sizes[1] = {4};
+  const float in[4] = {-1, 2, -3, 4};
+  float out[4] = {};
+  tn_device device;
+  tn_dtype f32;
+  tn_handle x = nullptr;
+  if (tn_device_from_name(str(device_name), &device) != TN_OK) return last("device");
+  if (tn_dtype_from_name(str("float32"), &f32) != TN_OK) return last("dtype");
+  if (tn_from_host(1, sizes, f32, in, sizeof in, device, &x) != TN_OK) return last("to the device");
+  std::string fault;
+  tn_value arg{}, result{};
+  arg.tag = TN_TAG_TENSOR;
+  arg.u.tensor = x;
+  if (!op.empty() && tn_call_op(str(op), &arg, 1, &result, 1) != TN_OK) fault = last("the call");
+  tn_handle read = result.tag == TN_TAG_TENSOR ? result.u.tensor : x;
+  if (fault.empty() && values_matter && tn_to_host(read, out, sizeof out) != TN_OK) fault = last("from the device");
+  for (int i = 0; fault.empty() && values_matter && i < 4; ++i) {
+    float expected = op.empty() || in[i] > 0 ? in[i] : 0;
+    if (out[i] != expected) fault = "element " + std::to_string(i) + " is " + std::to_string(out[i]);
+  }
+  tn_release_value(&result);
+  tn_release(x);
+  return fault;
+}
+
+}  // namespace
+
+std::string core_works() {
+  std::string file = built_plugin("works").string();
+  if (tn_load_plugin(str(file)) != TN_OK) return std::string("loading: ") + tn_last_error();
+  if (std::string fault = round_trip("works", "relu", true); !fault.empty()) return fault;
+  if (std::string fault = round_trip("cpu", "", true); !fault.empty()) return "on the host: " + fault;
+  tn_value none{};
+  if (tn_call_op(str("no_such_op"), nullptr, 0, &none, 1) == TN_OK) return "an unknown op was called";
+  try {
+    plugins::unload("works");
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return {};
+}
+
+std::string refusal(const fs::path& file, const std::map<std::string, std::string>& environment) {
+  std::map<std::string, std::string> all = environment;
+  all.emplace("TENON_PLUGIN_PATH", "/nonexistent");
+  return in_child(all, [&]() -> std::string {
+    std::string why;
     try {
       plugins::load(file.string());
     } catch (const BackendError& e) {
-      return e.what();
+      why = e.what();
     }
-    return {};
+    EXPECT_EQ(core_works(), "") << "after " << file << " was refused: " << why;
+    return why;
   });
+}
+
+std::string fault_of(const fs::path& file, const std::string& op) {
+  return in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [&]() -> std::string {
+    std::string out;
+    try {
+      plugins::Info i = plugins::load(file.string());
+      for (const std::string& line : i.quarantined) out += "left out " + line + "\n";
+      for (const std::string& line : i.changed) out += line + "\n";
+      if (i.device != "cpu") out += round_trip(i.device, op, op.empty() || op == "relu");
+    } catch (const std::exception& e) {
+      out += e.what();
+    }
+    EXPECT_EQ(core_works(), "") << "after " << file << ": " << out;
+    return out;
+  });
+}
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace tenon::test

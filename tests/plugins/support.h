@@ -41,7 +41,14 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
 
 // "name state: reason" a line, for everything that was found.
 std::string listing();
-// The reason why load() refuses a file, in a child; empty if it does not.
-std::string refusal(const fs::path& file);
+// Empty if this process can still open a plugin, move a tensor to its device, run a kernel there, read the result,
+// refuse an unknown op and close the plugin; else what went wrong. Every child that met a fault ends with it.
+std::string core_works();
+// The reason why load() refuses a file, in a child whose core must work afterwards; empty if it does not.
+std::string refusal(const fs::path& file, const std::map<std::string, std::string>& environment = {});
+// The same for a fault that shows later: loads the file, then copies a tensor to its device and back and calls the
+// kernel that it has (`op`, if any). What was reported on the way, a line each.
+std::string fault_of(const fs::path& file, const std::string& op);
+std::string bytes_of(const fs::path& file);
 
 }  // namespace tenon::test

@@ -14,18 +14,13 @@ namespace {
 using plugins::Info;
 
 nlohmann::ordered_json to_json(const Info& i) {
-  return {{"name", i.name},
-          {"state", plugins::to_string(i.state)},
-          {"reason", i.reason},
-          {"device", i.device},
-          {"layouts", i.layouts},
-          {"priority", i.priority},
-          {"version", i.version},
-          {"vendor", i.vendor},
-          {"description", i.description},
-          {"kernels", i.kernels},
-          {"quarantined", i.quarantined},
-          {"library", i.library},
+  return {{"name", i.name},        {"state", plugins::to_string(i.state)},
+          {"reason", i.reason},    {"device", i.device},
+          {"layouts", i.layouts},  {"priority", i.priority},
+          {"variant", i.variant},  {"version", i.version},
+          {"vendor", i.vendor},    {"description", i.description},
+          {"kernels", i.kernels},  {"quarantined", i.quarantined},
+          {"changed", i.changed},  {"library", i.library},
           {"manifest", i.manifest}};
 }
 
@@ -46,6 +41,7 @@ void print_notes(const std::vector<Info>& all) {
     if (!i.description.empty()) notes += i.name + ": " + i.description + "\n";
     if (!i.reason.empty()) notes += i.name + " " + std::string(plugins::to_string(i.state)) + ": " + i.reason + "\n";
     for (const std::string& line : i.quarantined) notes += i.name + " left out " + line + "\n";
+    for (const std::string& line : i.changed) notes += i.name + ": " + line + " while it was opened; put back\n";
   }
   if (!notes.empty()) std::cout << "\n" << notes;
 }

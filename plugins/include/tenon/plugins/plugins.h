@@ -18,7 +18,7 @@ enum class State : uint8_t {
   Found,     // its manifest was read; it opens at the first use
   Opened,    // its kernels are published
   NoDevice,  // it opened and found nothing to serve (no such device in this machine)
-  Disabled,  // a filter left it out
+  Disabled,  // a filter left it out, or another variant of it serves
   Refused,   // see reason
   Closed,    // unload() closed it
 };
@@ -31,6 +31,7 @@ struct Info {
   std::string library;               // canonical path; empty if the manifest did not get that far
   std::string manifest;              // path; empty for an explicit load without one
   int priority = 0;
+  std::string variant;  // of the plugins of one device that name the same variant, one is opened
   State state = State::Found;
   std::string reason;  // why it is not open, in words a user can act on
   // From the descriptor, once opened:
@@ -38,6 +39,7 @@ struct Info {
   std::string description;  // the plugin's own line: "AVX3, oneDNN 2.6.3"
   int kernels = 0;
   std::vector<std::string> quarantined;  // kernels left out, one line each with the reason
+  std::vector<std::string> changed;      // what opening it changed of the process, and was put back
 };
 
 // In order of search. Reads the manifests if that has not been done; opens nothing.
@@ -45,7 +47,12 @@ TENON_API std::vector<Info> list();
 // The folders that are searched, in order, whether they exist or not.
 TENON_API std::vector<std::string> search_folders();
 // Opens one library (or the library of a manifest: a path that ends in .json) now, filters and search path aside. A
-// library needs no manifest here. Idempotent for one file. BackendError says why it was refused.
+// library needs no manifest here; a bare file name is refused, as the current directory is never searched. Idempotent
+// for one file. BackendError says why it was refused.
+//
+// With the setting TENON_PLUGIN_PROBE (milliseconds) every plugin, found or loaded, is opened in a forked child first.
+// One that crashes there, ends the process or takes longer is refused. It is not for plugins whose runtime cannot be
+// used after a fork once it runs in this process, as that of CUDA.
 TENON_API Info load(std::string_view path);
 // Opens every plugin that was found. Faults are in list().
 TENON_API void open_all();

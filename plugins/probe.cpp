@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "probe.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "tenon/core/error.h"
+
+namespace tenon::plugins {
+namespace {
+
+// What the child sends: 's' text '\n' for a step, 'r' text '\0' for the result. Nobody waits for the pipe's end: a
+// library may have left a process of its own behind that holds it.
+constexpr char kStep = 's', kResult = 'r', kEnd = '\0';
+
+void send(int fd, char kind, std::string text) {
+  for (char& c : text) {
+    if (c == '\n' && kind == kStep) c = ' ';
+  }
+  text.insert(text.begin(), kind);
+  text += kind == kStep ? '\n' : kEnd;
+  for (std::size_t at = 0; at < text.size();) {
+    ssize_t n = write(fd, text.data() + at, text.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    at += static_cast<std::size_t>(n);
+  }
+}
+
+[[noreturn]] void be_the_child(int fd,
+                               const std::function<std::string(const std::function<void(const char*)>&)>& f) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(s, SIG_DFL);
+  int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);  // the runtime's last words are the parent's to say
+  if (quiet >= 0) dup2(quiet, STDERR_FILENO);
+  std::string result;
+  try {
+    result = f([fd](const char* step) { send(fd, kStep, step); });
+  } catch (const std::exception& e) {
+    result = e.what();
+  } catch (...) {
+    result = "it threw something that is no exception";
+  }
+  send(fd, kResult, result);
+  _exit(0);
+}
+
+// Reads until the end or the deadline; false at the deadline.
+bool read_all(int fd, int milliseconds, std::string& out) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(milliseconds);
+  for (;;) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd p{fd, POLLIN, 0};
+    int ready = left > 0 ? poll(&p, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    char buffer[4096];
+    ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return true;
+    out.append(buffer, static_cast<std::size_t>(n));
+    if (out.back() == kEnd) return true;
+  }
+}
+
+// Takes the steps off the front of what the child sent; true when a result follows.
+bool parse(std::string& text, std::string& step) {
+  while (!text.empty() && text[0] == kStep) {
+    std::size_t end = text.find('\n');
+    if (end == std::string::npos) return false;
+    step = text.substr(1, end - 1);
+    text.erase(0, end + 1);
+  }
+  if (text.size() < 2 || text[0] != kResult || text.back() != kEnd) return false;
+  text = text.substr(1, text.size() - 2);
+  return true;
+}
+
+std::string how_it_ended(int status, bool in_time, int milliseconds, const std::string& step) {
+  std::string during = step.empty() ? "" : " during " + step;
+  if (!in_time) return core::join("it did not finish within ", milliseconds, " ms", during);
+  if (WIFSIGNALED(status)) {
+    return core::join("it killed the process that tried it", during, ": signal ", WTERMSIG(status), " (",
+                      strsignal(WTERMSIG(status)), ")");
+  }
+  return core::join("it ended the process that tried it", during, ", with status ", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+std::string in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f, int milliseconds) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return core::join("no pipe for the process that tries it: ", strerror(errno));
+  pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    be_the_child(ends[1], f);
+  }
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    return core::join("no process to try it in: ", strerror(errno));
+  }
+  std::string text, step;
+  bool in_time = read_all(ends[0], milliseconds, text);
+  close(ends[0]);
+  if (!in_time) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  bool has_result = parse(text, step);
+  if (has_result && in_time) return text;
+  return how_it_ended(status, in_time, milliseconds, step);
+}
+
+}  // namespace tenon::plugins

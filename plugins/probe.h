@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A child process that may die of a library, so that this one does not.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace tenon::plugins {
+
+// Runs `f` in a forked child. Empty if f returned empty within the time; else f's text, or how the child ended: by a
+// signal, by an exit of its own, or by the deadline, with the step that f had announced last through its argument.
+std::string in_probe(const std::function<std::string(const std::function<void(const char*)>& step)>& f,
+                     int milliseconds);
+
+}  // namespace tenon::plugins

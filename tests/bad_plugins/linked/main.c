@@ -1,0 +1,3 @@
+/* SPDX-FileCopyrightText: Copyright the Tenon authors
+ * SPDX-License-Identifier: Apache-2.0 */
+int main(void) { return 0; }

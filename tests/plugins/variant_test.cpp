@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Several builds of one device's plugin: the manifests say which is opened, before any is.
+#include <gtest/gtest.h>
+
+#include "support.h"
+#include "tenon/abi/client.h"
+#include "tenon/core/device.h"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+// What every x86-64 or 64-bit ARM processor has, by its name in /proc/cpuinfo.
+#if defined(__x86_64__)
+constexpr const char* kHere = "[\"sse2\"]";
+#else
+constexpr const char* kHere = "[\"fp\"]";
+#endif
+constexpr const char* kNowhere = "[\"avx9000\"]";
+
+// toy_plain, toy_fast and toy_future serve the device toy; only the first runs everywhere, the last one nowhere.
+struct Toys : Folder {
+  Toys() {
+    add("toy_plain", "toy_plain", fields("0", "[]"));
+    add("toy_fast", "toy_fast", fields("10", kHere));
+    add("toy_future", "toy_future", fields("20", kNowhere));
+  }
+  static std::map<std::string, std::string> fields(const char* priority, const char* features) {
+    return {{"device", "\"toy\""}, {"variant", "\"isa\""}, {"priority", priority}, {"cpu_features", features}};
+  }
+};
+
+bool is_mapped(const fs::path& file) { return bytes_of("/proc/self/maps").find(file.string()) != std::string::npos; }
+
+// The listing after the first use of the device; only one of the libraries may have been mapped.
+std::string use(const Folder& f, const char* prefer, const std::string& expected_name) {
+  return in_child({{"TENON_PLUGIN_PATH", f.path().string()}, {"TENON_PLUGINS_PREFER", prefer}}, [&] {
+    core::resolve(Device("toy:0"));
+    for (const char* name : {"toy_plain", "toy_fast", "toy_future"}) {
+      EXPECT_EQ(is_mapped(f / (std::string("libtenon_") + name + ".so")), name == expected_name) << name;
+    }
+    std::string out = listing();
+    EXPECT_EQ(core_works(), "");
+    return out;
+  });
+}
+
+}  // namespace
+
+TEST(PluginVariants, TheHighestThatThisProcessorRunsIsOpened) {
+  Toys f;
+  EXPECT_EQ(use(f, "", "toy_fast"),
+            "toy_fast opened: \n"
+            "toy_future refused: this processor has no avx9000\n"
+            "toy_plain disabled: variant isa of toy is served by toy_fast (priority 10 against 0); "
+            "TENON_PLUGINS_PREFER=toy_plain chooses this one\n");
+}
+
+TEST(PluginVariants, ANameOverridesThePriority) {
+  Toys f;
+  std::string out = use(f, "toy_plain", "toy_plain");
+  EXPECT_NE(out.find("toy_plain opened"), std::string::npos) << out;
+  EXPECT_NE(out.find("toy_fast disabled: variant isa of toy is served by toy_plain"), std::string::npos) << out;
+}
+
+TEST(PluginVariants, ANameDoesNotOverrideTheProcessor) {
+  Toys f;
+  std::string out = use(f, "toy_future,*plain", "toy_plain");
+  EXPECT_NE(out.find("toy_future refused: this processor has no avx9000"), std::string::npos) << out;
+  EXPECT_NE(out.find("toy_plain opened"), std::string::npos) << out;
+}
+
+TEST(PluginVariants, ABrokenOneLeavesTheDeviceToTheNext) {
+  Toys f;
+  f.write("libtenon_toy_fast.so", "no library");
+  std::string out = use(f, "", "toy_plain");
+  EXPECT_NE(out.find("toy_fast refused: "), std::string::npos) << out;
+  EXPECT_NE(out.find("toy_plain opened"), std::string::npos) << out;
+}
+
+TEST(PluginVariants, AnExplicitLoadOfAnotherIsRefused) {
+  Toys f;
+  std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [&] {
+    core::resolve(Device("toy:0"));
+    try {
+      plugins::load((f / "libtenon_toy_plain.json").string());
+    } catch (const std::exception& e) {
+      return std::string(e.what());
+    }
+    return std::string("loaded");
+  });
+  EXPECT_NE(out.find("variant isa of toy is served by plugin toy_fast; unload that first"), std::string::npos) << out;
+}
+
+TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedBeside) {
+  Toys f;
+  f.add("toy_extra", "toy_extra", {{"device", "\"toy\""}, {"variant", ""}});
+  std::string out = use(f, "", "toy_fast");
+  EXPECT_NE(out.find("toy_fast opened"), std::string::npos) << out;
+  EXPECT_NE(out.find("toy_extra opened"), std::string::npos) << out;
+}

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The zoo of bad plugins (tests/bad_plugins): each has its own words, and core works after each.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "support.h"
+#include "tenon/abi/client.h"
+#include "tenon/core/error.h"
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+
+struct Animal {
+  const char* name;
+  const char* words;    // in what is reported; empty: nothing is
+  const char* op = "";  // called once it is open
+};
+
+// Refused when they are loaded.
+const Animal kRefused[] = {
+    {"no_entry", "does not export the function tenon_plugin_v1"},
+    {"entry_is_data", "does not export the function tenon_plugin_v1"},
+    {"null_descriptor", "returned no descriptor"},
+    {"wrong_major", "speaks ABI 99.0, core 1."},
+    {"major_zero", "speaks ABI 0.0, core 1."},
+    {"newer_minor", "plugin newer_minor speaks ABI 1.7, core 1."},
+    {"short_table", "its descriptor is too short"},
+    {"huge_table", "its descriptor says that it has 18446744073709551615 bytes"},
+    {"no_copy", "lacks the required function copy"},
+    {"bad_name", "no usable name"},
+    {"null_name", "its descriptor has no usable name"},
+    {"long_name", "its descriptor has no usable name"},
+    {"name_not_utf8", "its descriptor has no usable name"},
+    {"no_device_name", "its descriptor names no device"},
+    {"long_version", "its version text is damaged or longer than 4096 bytes"},
+    {"damaged_vendor", "its vendor text is damaged"},
+    {"no_init", "its descriptor has no init"},
+    {"null_kernel", "kernel of null_kernel at place 0 of its table is null"},
+    {"no_run", "(mm) has no run function"},
+    {"backwards", "its table of kernels is damaged: it ends before it begins"},
+    {"too_many", "its table has 100000 kernels; at most 65536 are taken"},
+    {"short_kernel", "at place 0 of its table is too short for the required fields"},
+    {"huge_kernel", "says that it has 18446744073709551615 bytes"},
+    {"unnamed_op", "at place 0 of its table names no op"},
+    {"damaged_dtypes", "(relu) has a damaged text of dtypes"},
+    {"damaged_layouts", "(relu) has a damaged text of layouts"},
+    {"damaged_inplace", "(relu) has a damaged text of inplace pairs"},
+    {"short_device", "its device table is too short for the required fields"},
+    {"huge_device", "its device table says that it has 1099511627776 bytes"},
+    {"no_device_table", "it has no device table and does not say TN_PLUGIN_HOST_MEMORY"},
+    {"host_device", "the host device is core's own"},
+    {"init_fails", "init failed with status 8: the moon is in the wrong house"},
+    {"init_throws", "init threw an exception: thrown in init"},
+    {"fails_half_way", "init failed with status 7: half of it is there"},
+    {"unknown_status", "init failed with status 4711"},
+    {"long_reason", "init failed with status 3"},
+    {"leaves_a_process", "init failed with status 2: it has left a process behind"},
+    {"registers_from_thread", "the operator of its thread was refused"},
+    {"undefined_symbol", "tenon_test_function_that_nobody_has"},
+    {"missing_dependency", "libtenon_nobody.so"},
+    {"static_tls", "its thread-local variables need static space (DF_STATIC_TLS)"},
+    {"executable_stack", "asks for an executable stack"},
+    {"relative_folder", "its RUNPATH has 'lib', which is relative to the current directory"},
+    {"empty_folder", "its RUNPATH has '', which is relative to the current directory"},
+    {"program", "a program, not a library"},
+    {"negative_count", "'negative_count': count failed with status 0"},
+    {"failing_count", "'failing_count': count failed with status 8"},
+    {"failing_props", "'failing_props': props failed with status 8"},
+    {"odd_alignment", "props gives an alignment of 3000 bytes"},
+};
+
+// Opened; the fault shows in what was left out or put back, or at the first use.
+const Animal kOpened[] = {
+    {"resident", ""},
+    {"old_schema", "left out add.Tensor: plugin schema does not match"},
+    {"unknown_op", "left out no_such_op: this core has no such operator"},
+    {"unknown_dtype", "float5"},
+    {"twice", "left out relu: a second kernel of this plugin for the same dtypes and priority"},
+    {"other_priority", ""},
+    {"not_a_kernel_row", "left out linear: the row is not one that backends implement"},
+    {"opens_itself", ""},
+    {"asks_for_itself", ""},
+    {"moves", "the current directory was changed to /"},
+    {"umask", "the mask of new files (umask) was changed"},
+    {"locale", "the locale was changed from C to C.UTF-8"},
+    {"blocks_signals", "the signals that are blocked were changed"},
+    {"handles_signals", "the handler of signal 11 (Segmentation fault) was changed"},
+    {"rounds_up", "the mode of floats (rounding, denormals or traps) was changed"},
+#if defined(__x86_64__)
+    {"flushes_denormals", "the mode of floats (rounding, denormals or traps) was changed"},
+#endif
+    {"endless_count", ""},
+    {"no_end_of_name", ""},
+    {"no_address", "its alloc returned TN_OK and no address"},
+    {"misaligned", "its alloc returned TN_OK and a block that is not aligned as props says"},
+    {"out_of_memory", "out of memory on out_of_memory:0"},
+    {"failing_copy", "failing_copy"},
+    {"failing_sync", "failing_sync"},
+    {"kernel_fails", "relu: the kernel has no mood for this ([4]; plugin kernel_fails 1.2.3)", "relu"},
+    {"kernel_fails_silently", "relu: status 8 ([4]; plugin kernel_fails_silently 1.2.3)", "relu"},
+    {"kernel_unknown_status", "relu: status 4711", "relu"},
+    {"kernel_throws", "thrown in the kernel", "relu"},
+    {"kernel_throws_no_exception", "an exception of an unknown type", "relu"},
+    {"kernel_endless_workspace", "the call: ", "relu"},
+    {"kernel_failing_workspace", "relu: status 3", "relu"},
+    {"kernel_supports_nothing", "relu", "relu"},
+    {"kernel_sizes_nothing", "without a size for output 0", "nonzero"},
+    {"kernel_negative_size", "size -1 of dimension 0 is negative", "nonzero"},
+    {"kernel_too_many_dimensions", "at most 64 dimensions, got 65", "nonzero"},
+    {"kernel_sizes_twice", "alloc_out: output 0 is sized already", "nonzero"},
+    {"kernel_no_such_output", "alloc_out: there is no output 5; the op has 1", "nonzero"},
+    {"kernel_unknown_dtype", "no dtype has code 77, 3 bits, 9 lanes", "nonzero"},
+};
+
+// Only a child process survives them, or does not.
+const Animal kProbed[] = {
+    {"exits", "it ended the process that tried it during init, with status 3"},
+    {"aborts", "it killed the process that tried it during init: signal 6 (Aborted)"},
+    {"crashes", "it killed the process that tried it during init: signal 11 (Segmentation fault)"},
+    {"crashes_early", "it killed the process that tried it during opening: signal 7 (Bus error)"},
+    {"spins", "it did not finish within 300 ms during init"},
+    {"closes_descriptors", "it ended the process that tried it during init, with status 0"},
+};
+
+void expect_words(const Animal& a, const std::string& found) {
+  if (a.words[0] == '\0') {
+    EXPECT_EQ(found, "") << a.name;
+  } else {
+    EXPECT_NE(found.find(a.words), std::string::npos) << a.name << " should say '" << a.words << "', but says\n" << found;
+  }
+}
+
+}  // namespace
+
+TEST(PluginZoo, HasFortyAnimalsAtLeast) {
+  std::set<std::string> names;
+  for (const Animal& a : kRefused) names.insert(a.name);
+  for (const Animal& a : kOpened) names.insert(a.name);
+  for (const Animal& a : kProbed) names.insert(a.name);
+  EXPECT_EQ(names.size(), std::size(kRefused) + std::size(kOpened) + std::size(kProbed));
+  EXPECT_GE(names.size(), 40u);
+  RecordProperty("entries", static_cast<int>(names.size()));
+}
+
+TEST(PluginZoo, Refused) {
+  for (const Animal& a : kRefused) expect_words(a, refusal(built_plugin(a.name)));
+}
+
+TEST(PluginZoo, OpenedAndReported) {
+  for (const Animal& a : kOpened) expect_words(a, fault_of(built_plugin(a.name), a.op));
+}
+
+TEST(PluginZoo, DeathsInAChildOnly) {
+  for (const Animal& a : kProbed) expect_words(a, refusal(built_plugin(a.name), {{"TENON_PLUGIN_PROBE", "300"}}));
+}
+
+TEST(PluginZoo, TheOthersPassTheProbe) {
+  for (const char* name : {"good", "works", "resident", "opens_itself", "asks_for_itself"}) {
+    EXPECT_EQ(refusal(built_plugin(name), {{"TENON_PLUGIN_PROBE", "5000"}}), "") << name;
+  }
+  Animal a{"", "init failed with status 8: the moon is in the wrong house"};
+  expect_words(a, refusal(built_plugin("init_fails"), {{"TENON_PLUGIN_PROBE", "5000"}}));
+}
+
+TEST(PluginZoo, TwoPluginsForOneDevice) {
+  std::string out = in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [] {
+    plugins::load(built_plugin("works").string());
+    std::string why = "loaded";
+    try {
+      plugins::load(built_plugin("device_of_another").string());
+    } catch (const BackendError& e) {
+      why = e.what();
+    }
+    EXPECT_EQ(core_works(), "");
+    return why;
+  });
+  EXPECT_NE(out.find("device 'works' is served by another plugin"), std::string::npos) << out;
+}
+
+// More than one segment is needed to see it.
+TEST(PluginZoo, ADeviceThatGivesOneMemoryTwice) {
+  std::string out = in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [] {
+    std::string file = built_plugin("overlapping").string(), device_name = "overlapping", said;
+    EXPECT_EQ(tn_load_plugin({file.data(), file.size()}), TN_OK);
+    tn_device device;
+    tn_dtype f32 = {TN_FLOAT, 32, 1};
+    EXPECT_EQ(tn_device_from_name({device_name.data(), device_name.size()}, &device), TN_OK);
+    tn_handle first = nullptr, second = nullptr;
+    const int64_t small[1] = {4}, large[1] = {700000};
+    EXPECT_EQ(tn_empty(1, small, f32, device, &first), TN_OK) << tn_last_error();
+    EXPECT_EQ(tn_empty(1, large, f32, device, &second), TN_ERROR_BACKEND);
+    said = tn_last_error();
+    tn_release(first);
+    EXPECT_EQ(core_works(), "");
+    return said;
+  });
+  EXPECT_NE(out.find("a block that overlaps one which it gave before"), std::string::npos) << out;
+}
