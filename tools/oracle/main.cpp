@@ -10,11 +10,13 @@
 #include <iostream>
 #include <map>
 #include <regex>
+#include <set>
 
 #include <CLI/CLI.hpp>
 
 #include "replay.h"
 #include "tenon/core/device.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "workers.h"
 
@@ -73,10 +75,16 @@ std::string one_line(std::string s) {
 }
 
 struct Options {
-  std::string dir, device = "cpu", filter = ".*", waivers;
+  std::string dir, device = "cpu", filter = ".*", waivers, staged;
   bool list = false;
   int processes = 1, seconds = 60, shard = 0, shards = 1;
 };
+
+// What other rungs than a kernel of the device served since the last time.
+void send_fallbacks(const Send& send) {
+  for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts()) send({c.rung, c.op});
+  tenon::core::reset_fallback_counts();
+}
 
 // Replays one file from an item on, sending a line a case: the verdict, the id, the reason.
 void run_file(const std::string& path, int first, const Options& o, const std::vector<Waiver>& waivers,
@@ -101,6 +109,7 @@ void run_file(const std::string& path, int first, const Options& o, const std::v
   } catch (const std::exception& e) {
     failure = e.what();
   }
+  send_fallbacks(send);
   if (!failure.empty()) send({"FAILED", fs::path(path).filename().string() + "\t" + one_line(failure)});
 }
 
@@ -115,8 +124,24 @@ class Report {
       std::fflush(stdout);
     }
   }
+  void fell_back(const std::string& rung, const std::string& op) { fallbacks_[rung].insert(op); }
+  // What is staged and not listed with a reason, or listed and not staged.
+  void check_staged(const std::string& path) {
+    std::set<std::string> listed;
+    for (const Waiver& w : read_waivers(path)) listed.insert(w.pattern);
+    const std::set<std::string>& staged = fallbacks_["staged"];
+    for (const std::string& op : staged) {
+      if (!listed.count(op)) add("FAILED", op, "goes through the host, which " + path + " does not list");
+    }
+    for (const std::string& op : listed) {
+      if (!staged.count(op)) add("FAILED", op, path + " lists it, but it does not go through the host");
+    }
+  }
   int failed() const { return get("FAILED"); }
-  void finish() const { std::printf("%d passed, %d failed, %d skipped\n", get("passed"), failed(), get("skipped")); }
+  void finish() const {
+    for (const auto& [rung, ops] : fallbacks_) std::printf("%zu ops by %s\n", ops.size(), rung.c_str());
+    std::printf("%d passed, %d failed, %d skipped\n", get("passed"), failed(), get("skipped"));
+  }
 
  private:
   int get(const char* kind) const {
@@ -125,6 +150,7 @@ class Report {
   }
   bool list_;
   std::map<std::string, int> counts_;
+  std::map<std::string, std::set<std::string>> fallbacks_;  // by rung
 };
 
 int run(const Options& o) {
@@ -142,6 +168,7 @@ int run(const Options& o) {
     run_file(mine[static_cast<std::size_t>(f)], first, o, waivers, filter, send);
   };
   work.receive = [&](const Line& l) {
+    if (l.kind == "staged" || l.kind == "decomposition") return report.fell_back(l.kind, l.text);
     std::size_t tab = l.text.find('\t');
     report.add(l.kind, l.text.substr(0, tab), tab == std::string::npos ? "" : l.text.substr(tab + 1));
   };
@@ -149,6 +176,7 @@ int run(const Options& o) {
     report.add("FAILED", id, "the process died of signal " + std::to_string(signal));
   };
   run_all(work, o.processes, o.seconds);
+  if (!o.staged.empty()) report.check_staged(o.staged);
   report.finish();
   return report.failed() ? 1 : 0;
 }
@@ -164,6 +192,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", o.list, "say which cases are skipped, and why");
   app.add_option("--filter", o.filter, "only ids in which this regular expression is found");
   app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip");
+  app.add_option("--staged", o.staged, "file of 'op,reason' lines: exactly these go through the host");
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one case");
   app.add_option("--shard", o.shard, "of --shards parts of the files, run this one");
