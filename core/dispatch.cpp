@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+#include <memory>
+
 #include "core/call.h"
 #include "core/in_flight.h"
 #include "tenon/core/error.h"
@@ -48,8 +50,39 @@ void check_sized(CallFrame& f, const KernelEntry& e) {
   }
 }
 
+// A block that no other shares: on an opaque device a workspace is a handle, to which no offset can be added.
+struct OwnBlock {
+  const tn_device_api* api;
+  int index;
+  uint64_t bytes;
+  tn_stream* stream;
+  static void free(void* context, void* data) {
+    auto* b = static_cast<OwnBlock*>(context);
+    b->api->free(b->api->context, b->index, data, b->bytes, b->stream);
+    delete b;
+  }
+};
+
+TENON_COLD Ref<Storage> own_block(int slot, int index, uint64_t bytes) {
+  auto b = std::make_unique<OwnBlock>(OwnBlock{device_entry(slot).api, index, bytes, current_stream(slot, index)});
+  void* handle = nullptr;
+  check_device(slot, index, "allocation of a workspace",
+               b->api->alloc(b->api->context, index, bytes, b->stream, &handle));
+  try {
+    Ref<Storage> s = Storage::wrap(slot, index, handle, bytes, OwnBlock::free, b.get());
+    (void)b.release();
+    return s;
+  } catch (...) {
+    b->api->free(b->api->context, index, handle, bytes, b->stream);
+    throw;
+  }
+}
+
 TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
   int64_t n = static_cast<int64_t>(bytes);
+  if (f.slot != 0 && (device_entry(f.slot).flags & TN_DEVICE_OPAQUE)) {
+    return f.keep(TensorImpl::make(kByte, own_block(f.slot, f.index, bytes), 0, 1, &n))->view.data;
+  }
   return f.keep(new_tensor(f.op().name, kByte, f.slot, f.index, 1, &n))->host_data();
 }
 
@@ -137,6 +170,21 @@ TENON_COLD void without_kernel(CallFrame& f, bool declined) {
   climb(f, declined ? "the kernel declined these arguments" : nullptr);
 }
 
+// Only the copy row takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one device.
+TENON_COLD bool copy_across(CallFrame& f) {
+  TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
+  if (to.slot == from.slot && to.index == from.index) return false;
+  try {
+    make_outputs(f);
+    copy(*f.targets[0], from, f.in[2].u.i64 != 0);
+    finish_outputs(f);
+  } catch (...) {
+    drop_outputs(f);
+    throw;
+  }
+  return true;
+}
+
 void check_dtype(CallFrame& f) {
   if (f.c.checked == ScalarType::Undefined) f.c.checked = f.dtype;
 }
@@ -179,6 +227,7 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   op.infer(f.c);
   find_device(f);
   check_dtype(f);
+  if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && copy_across(f)) return;
   KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
   try {
     make_outputs(f);

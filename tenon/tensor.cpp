@@ -153,7 +153,7 @@ void Tensor::set_data(const Tensor& o) const {
   t.dtype = o.scalar_type();
   t.view.dtype = o.get().view.dtype;
   t.set_storage(o.get().storage);
-  t.set_geometry(o.get().ndim(), o.sizes().data(), o.strides().data(), o.get().view.byte_offset);
+  t.set_geometry(o.get().ndim(), o.sizes().data(), o.strides().data(), o.get().byte_offset());
 }
 
 Tensor& Tensor::detach_() const {

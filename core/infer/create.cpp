@@ -155,6 +155,8 @@ TENON_INFER(triu) { infer_tril(c); }
 TENON_INFER(copy) {
   const TensorImpl& self = c.tensor(0);
   check_broadcast_to(c, c.tensor(1), self);
+  c.slot = self.slot;
+  c.index = self.index;
   c.set_like(0, self, self.dtype);
   c.expand(1);
 }

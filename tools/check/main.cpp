@@ -39,8 +39,7 @@ constexpr ScalarType kDtypes[] = {tenon::kDouble, tenon::kFloat, tenon::kHalf, t
 Place find_place(const std::string& device) {
   try {
     tenon::Device d(device);
-    int slot = core::device_slot(d.type());
-    if (slot >= 0 && core::ensure_device(slot)) return {slot, std::max<int>(0, d.index())};
+    return {core::usable_slot(d.type()), std::max<int>(0, d.index())};
   } catch (const tenon::Error&) {
   }
   return {-1, 0};

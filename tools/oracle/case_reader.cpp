@@ -191,8 +191,7 @@ core::Impl CaseFile::tensor(const json& ref, int slot, int index) const {
   if (s.bytes) std::memcpy(flat->host_data(), s.data, s.bytes);
   flat = to_device(std::move(flat), slot, index);
   if (!g.view) return flat;
-  return core::TensorImpl::make(s.dtype, flat->storage,
-                                flat->view.byte_offset + static_cast<uint64_t>(g.offset) * core::item_size(s.dtype),
+  return core::TensorImpl::make(s.dtype, flat->storage, static_cast<uint64_t>(g.offset) * core::item_size(s.dtype),
                                 static_cast<int>(g.sizes.size()), g.sizes.data(), g.strides.data());
 }
 

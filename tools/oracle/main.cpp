@@ -62,9 +62,7 @@ std::vector<std::string> case_files(const std::string& dir) {
 
 Place place_of(const std::string& device) {
   tenon::Device d(device);
-  int slot = tenon::core::device_slot(d.type());
-  TENON_CHECK(slot >= 0 && tenon::core::ensure_device(slot), ValueError, "device ", device, " is not there");
-  return {slot, std::max<int>(0, d.index())};
+  return {tenon::core::usable_slot(d.type()), std::max<int>(0, d.index())};
 }
 
 std::string one_line(std::string s) {
@@ -82,7 +80,8 @@ struct Options {
 
 // What other rungs than a kernel of the device served since the last time.
 void send_fallbacks(const Send& send) {
-  for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts()) send({c.rung, c.op});
+  for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts())
+    send({c.rung, c.op + "\t" + std::to_string(c.calls)});
   tenon::core::reset_fallback_counts();
 }
 
@@ -124,7 +123,10 @@ class Report {
       std::fflush(stdout);
     }
   }
-  void fell_back(const std::string& rung, const std::string& op) { fallbacks_[rung].insert(op); }
+  void fell_back(const std::string& rung, const std::string& op, const std::string& calls) {
+    fallbacks_[rung].insert(op);
+    calls_[rung] += std::stoull(calls);
+  }
   // What is staged and not listed with a reason, or listed and not staged.
   void check_staged(const std::string& path) {
     std::set<std::string> listed;
@@ -139,7 +141,9 @@ class Report {
   }
   int failed() const { return get("FAILED"); }
   void finish() const {
-    for (const auto& [rung, ops] : fallbacks_) std::printf("%zu ops by %s\n", ops.size(), rung.c_str());
+    for (const auto& [rung, ops] : fallbacks_) {
+      std::printf("%llu calls of %zu ops by %s\n", calls_.at(rung), ops.size(), rung.c_str());
+    }
     std::printf("%d passed, %d failed, %d skipped\n", get("passed"), failed(), get("skipped"));
   }
 
@@ -151,6 +155,7 @@ class Report {
   bool list_;
   std::map<std::string, int> counts_;
   std::map<std::string, std::set<std::string>> fallbacks_;  // by rung
+  std::map<std::string, unsigned long long> calls_;
 };
 
 int run(const Options& o) {
@@ -168,9 +173,10 @@ int run(const Options& o) {
     run_file(mine[static_cast<std::size_t>(f)], first, o, waivers, filter, send);
   };
   work.receive = [&](const Line& l) {
-    if (l.kind == "staged" || l.kind == "decomposition") return report.fell_back(l.kind, l.text);
     std::size_t tab = l.text.find('\t');
-    report.add(l.kind, l.text.substr(0, tab), tab == std::string::npos ? "" : l.text.substr(tab + 1));
+    const std::string first = l.text.substr(0, tab), rest = tab == std::string::npos ? "" : l.text.substr(tab + 1);
+    if (l.kind == "staged" || l.kind == "decomposition") return report.fell_back(l.kind, first, rest);
+    report.add(l.kind, first, rest);
   };
   work.died = [&](const std::string& id, int signal) {
     report.add("FAILED", id, "the process died of signal " + std::to_string(signal));

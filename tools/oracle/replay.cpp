@@ -6,6 +6,7 @@
 
 #include "gradients.h"
 #include "results.h"
+#include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/tensor.h"
 
@@ -65,6 +66,7 @@ std::string Case::error() {
   Arguments args(op_, file_, c_.at("args"), place_);
   try {
     call(args, op_.row_call);
+    core::synchronize(place_.slot, place_.index);  // where an asynchronous device says what went wrong
     return "no error, expected " + expected;
   } catch (const IndexError&) {
   } catch (const Error& e) {

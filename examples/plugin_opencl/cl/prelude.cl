@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Before every other source. A program is built for one code and for the dtypes that its options name:
+//   -D CODE=11 -D X=float -D Y=half
+// LOAD(X, p, i) reads element i as COMPUTE(X), STORE(X, p, i, v) writes it.
+#ifdef FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double wide;
+#else
+typedef float wide;
+#endif
+
+// Storage, the type that is computed in, and the one that sums are kept in.
+#define MEMORY_boolean uchar
+#define MEMORY_uchar uchar
+#define MEMORY_char char
+#define MEMORY_short short
+#define MEMORY_int int
+#define MEMORY_long long
+#define MEMORY_half half
+#define MEMORY_bfloat ushort
+#define MEMORY_float float
+#define MEMORY_double double
+#define COMPUTE_boolean uchar
+#define COMPUTE_uchar uchar
+#define COMPUTE_char char
+#define COMPUTE_short short
+#define COMPUTE_int int
+#define COMPUTE_long long
+#define COMPUTE_half float
+#define COMPUTE_bfloat float
+#define COMPUTE_float float
+#define COMPUTE_double double
+#define SUM_boolean uchar
+#define SUM_uchar ulong
+#define SUM_char ulong
+#define SUM_short ulong
+#define SUM_int ulong
+#define SUM_long ulong
+#define SUM_half float
+#define SUM_bfloat float
+#define SUM_float wide
+#define SUM_double double
+#define KIND_boolean 0
+#define KIND_uchar 1
+#define KIND_char 2
+#define KIND_short 2
+#define KIND_int 2
+#define KIND_long 2
+#define KIND_half 3
+#define KIND_bfloat 3
+#define KIND_float 3
+#define KIND_double 3
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define MEMORY(T) JOIN(MEMORY_, T)
+#define COMPUTE(T) JOIN(COMPUTE_, T)
+#define SUM(T) JOIN(SUM_, T)
+#define KIND(T) JOIN(KIND_, T)
+
+float load_bfloat(__global const ushort* p, long i) { return as_float((uint)p[i] << 16); }
+void store_bfloat(__global ushort* p, long i, float v) {
+  const uint b = as_uint(v);
+  p[i] = isnan(v) ? 0x7fc0 : (ushort)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+}
+#define LOAD_boolean(p, i) ((uchar)((p)[i] != 0))
+#define LOAD_uchar(p, i) (p)[i]
+#define LOAD_char(p, i) (p)[i]
+#define LOAD_short(p, i) (p)[i]
+#define LOAD_int(p, i) (p)[i]
+#define LOAD_long(p, i) (p)[i]
+#define LOAD_half(p, i) vload_half(i, p)
+#define LOAD_bfloat(p, i) load_bfloat(p, i)
+#define LOAD_float(p, i) (p)[i]
+#define LOAD_double(p, i) (p)[i]
+#define STORE_boolean(p, i, v) (p)[i] = (v) != 0
+#define STORE_uchar(p, i, v) (p)[i] = (uchar)(v)
+#define STORE_char(p, i, v) (p)[i] = (char)(v)
+#define STORE_short(p, i, v) (p)[i] = (short)(v)
+#define STORE_int(p, i, v) (p)[i] = (int)(v)
+#define STORE_long(p, i, v) (p)[i] = (long)(v)
+#define STORE_half(p, i, v) vstore_half_rte((float)(v), i, p)
+#define STORE_bfloat(p, i, v) store_bfloat(p, i, (float)(v))
+#define STORE_float(p, i, v) (p)[i] = (float)(v)
+#define STORE_double(p, i, v) (p)[i] = (double)(v)
+#define LOAD(T, p, i) JOIN(LOAD_, T)(p, i)
+#define STORE(T, p, i, v) JOIN(STORE_, T)(p, i, v)
+
+// As in grid.h: a shape, and where each operand's elements are. Strides count elements, bases bytes.
+#define MOST_DIMS 12
+#define MOST_OPERANDS 4
+typedef struct {
+  long n;
+  long ndim;
+  long size[MOST_DIMS];
+  long stride[MOST_DIMS][MOST_OPERANDS];
+  ulong base[MOST_OPERANDS];
+} Grid;
+
+// Where element i of the row-major grid is in each of the first `operands` operands.
+void place(const Grid* g, long i, int operands, long* at) {
+  for (int k = 0; k < operands; ++k) at[k] = 0;
+  for (int d = (int)g->ndim - 1; d >= 0; --d) {
+    const long q = d > 0 ? i / g->size[d] : 0, r = i - q * g->size[d];
+    for (int k = 0; k < operands; ++k) at[k] += r * g->stride[d][k];
+    i = q;
+  }
+}
+#define AT(T, buffer, k) ((__global MEMORY(T)*)((buffer) + g.base[k]))
+
+// The report of a stream, as tn_error_word. The first one stays.
+typedef struct {
+  int code, op;
+  long index, limit;
+} Report;
+void report(__global Report* r, int code, int op, long index, long limit) {
+  if (atomic_cmpxchg((volatile __global int*)&r->code, 0, code) != 0) return;
+  r->op = op;
+  r->index = index;
+  r->limit = limit;
+}
+#define FAILED 2
+#define FAILED_INDEX 3
+#define FAILED_VALUE 5

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// From tensors to launches: the grid that kernels walk, and programs built for one code and its dtypes.
+#pragma once
+
+#include <string>
+
+#include "runtime.h"
+#include "tenon/sdk/kernel.h"
+
+namespace tenon::opencl {
+
+inline constexpr int kMostDims = 12, kMostOperands = 4;
+
+// As Grid in cl/prelude.cl.
+struct Grid {
+  int64_t n = 1, ndim = 0;
+  int64_t size[kMostDims] = {};
+  int64_t stride[kMostDims][kMostOperands] = {};
+  uint64_t base[kMostOperands] = {};
+};
+
+// Where a tensor is: its first element is `base` bytes into `memory`.
+struct View {
+  cl_mem memory = nullptr;
+  uint64_t base = 0;
+  sdk::DType dtype{};
+  int ndim = 0;
+  int64_t size[64] = {}, stride[64] = {};
+
+  View() = default;
+  explicit View(const sdk::Tensor& t);
+  // Of these lengths, over the same memory from the same element on; a row-major view of one's own block.
+  static View rows(cl_mem memory, sdk::DType dtype, sdk::Ints sizes);
+  int64_t length(int dim) const { return ndim ? size[dim] : 1; }
+  int64_t step(int dim) const { return ndim ? stride[dim] : 0; }
+  // One element along the dimension, or the same element for all of `n`.
+  View without(int dim) const;
+  View pinned_along(int dim, int64_t n) const;
+};
+
+// The shape of operand `shape` with all operands in it, dimensions merged where every operand allows it. False if more
+// remain than a kernel takes.
+bool make_grid(Grid& g, const View& shape, std::initializer_list<const View*> operands);
+
+// "float", "half", ...: as in cl/prelude.cl. Null for a dtype that the device does not compute.
+const char* type_name(const Gpu& g, sdk::DType d);
+
+// Elements that are only moved, by their size: a device without double moves doubles too.
+inline sdk::DType bits_of(sdk::DType d) { return sdk::make_dtype(d.bits == 8 ? TN_UINT : TN_INT, d.bits); }
+
+// One launch. The kernel `name`_of of cl/`file`.cl is built once for its options and kept.
+class Launch {
+ public:
+  Launch(sdk::Call& call, int index, const char* file, const char* name);
+  Gpu& gpu() const { return gpu_; }
+  cl_command_queue queue() const { return stream_.queue; }
+  Launch& code(int64_t code);
+  Launch& define(const char* name, const char* value = "1");
+  // "-D X=float", and -D NARROW_half for the 16-bit types. Declines the call where the device has no such type.
+  Launch& type(char letter, sdk::DType d);
+  template <class T>
+  Launch& arg(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return add(&value, sizeof value);
+  }
+  Launch& arg(const View& v) { return arg(v.memory); }
+  // The stream's report and the op's number.
+  Launch& report();
+  // `groups` of 64 items; items: rounded up.
+  void run_items(int64_t items) { run_groups((items + 63) / 64); }
+  void run_groups(int64_t groups);
+
+ private:
+  Launch& add(const void* value, std::size_t bytes);
+  sdk::Call& call_;
+  Gpu& gpu_;
+  tn_stream& stream_;
+  std::string file_, name_, options_;
+  struct Arg {
+    std::size_t at, bytes;
+  };
+  std::string values_;
+  std::vector<Arg> args_;
+  bool reports_ = false;
+};
+
+// Thrown to leave a call to the next rung of the ladder, before anything is written.
+struct Declined {};
+// A kernel's body; a Declined becomes TN_DECLINED.
+template <class F>
+tn_status declining(F body) {
+  try {
+    body();
+    return TN_OK;
+  } catch (const Declined&) {
+    return TN_DECLINED;
+  }
+}
+
+// A block of the device's for the time of a call; the runtime frees it when the launches that use it are done.
+class Scratch {
+ public:
+  Scratch(Gpu& g, uint64_t bytes);
+  ~Scratch() { clReleaseMemObject(memory); }
+  Scratch(const Scratch&) = delete;
+  const cl_mem memory;
+};
+
+// Elements of src cast to dst's dtype.
+void copy_view(sdk::Call& call, int index, const View& dst, const View& src);
+
+}  // namespace tenon::opencl

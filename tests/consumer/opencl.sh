@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# examples/plugin_opencl: opens, trains, reports bad indices, and replays a part of the cases of tests/oracle; all of
+# them take `./dev oracle --device opencl`.
+. "$(dirname "$0")/common.sh"
+# PoCL compiles kernels for minutes of its own; what it made is kept beside the build.
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$work/pocl}"
+mkdir -p "$POCL_CACHE_DIR"
+rm -rf "$work/opencl"
+configure "$root/examples/plugin_opencl" "$work/opencl" "$sdk" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror $flags"
+quietly "$cmake" --build "$work/opencl" -j 2
+export TENON_ADD_PLUGIN_PATH="$work/opencl/lib"
+"$tenon" plugins --load > "$log"
+grep -q '^opencl *opened *opencl *0.1.0 *13 ' "$log" || die "$(cat "$log")"
+"$tenon" devices | grep 'opencl:0 .*asynchronous, opaque' || die "the device is not opaque"
+"$work/app/step" opencl
+"$work/app/device" opencl
+"$build/bin/tenon_oracle" "$root/tests/oracle" --device opencl -j 2 --shards 8 --shard 3 --seconds 120
