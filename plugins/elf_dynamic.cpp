@@ -122,7 +122,8 @@ std::string path_fault(const char* what, const std::string& list) {
     std::size_t end = std::min(list.find(':', begin), list.size());
     std::string item = list.substr(begin, end - begin);
     if (item.rfind("/", 0) != 0 && item.rfind("$ORIGIN", 0) != 0 && item.rfind("${ORIGIN}", 0) != 0) {
-      return core::join("its ", what, " has '", item, "', which is relative to the current directory; expected $ORIGIN or an "
+      return core::join("its ", what, " has '", item,
+                        "', which is relative to the current directory; expected $ORIGIN or an "
                         "absolute folder");
     }
     begin = end + 1;
@@ -131,7 +132,8 @@ std::string path_fault(const char* what, const std::string& list) {
 }
 
 std::string request_fault(const Dynamic& d) {
-  if (d.has(DT_TEXTREL) || (d.value(DT_FLAGS) & DF_TEXTREL)) return "its code is relocated (DT_TEXTREL); build it with -fPIC";
+  if (d.has(DT_TEXTREL) || (d.value(DT_FLAGS) & DF_TEXTREL))
+    return "its code is relocated (DT_TEXTREL); build it with -fPIC";
   if (d.value(DT_FLAGS) & DF_STATIC_TLS) {
     return "its thread-local variables need static space (DF_STATIC_TLS), of which a running process has little; build "
            "it without -ftls-model=initial-exec";

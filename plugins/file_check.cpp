@@ -4,11 +4,14 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "elf_check.h"
@@ -72,6 +75,21 @@ void check_folder(const fs::path& folder) {
   }
 }
 
+// "08:01 1234", device and inode as the kernel's list of mappings has them: some file systems tell stat() others.
+std::string file_at(const void* address) {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream in(line);
+    uintptr_t begin = 0, end = 0;
+    char dash;
+    std::string rights, offset, device, inode;
+    in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode;
+    if (begin <= wanted && wanted < end) return device + " " + inode;
+  }
+  return {};
+}
+
 }  // namespace
 
 Descriptor& Descriptor::operator=(Descriptor&& o) noexcept {
@@ -86,6 +104,14 @@ Descriptor::~Descriptor() {
 FileId identity_of(const fs::path& path) {
   struct stat s;
   return stat(path.c_str(), &s) == 0 ? id_of(s) : FileId{};
+}
+
+bool is_mapping_of(int fd, const void* address) {
+  void* page = mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (page == MAP_FAILED) return false;
+  std::string wanted = file_at(page);
+  munmap(page, 1);
+  return !wanted.empty() && file_at(address) == wanted;
 }
 
 CheckedFile check_file(const fs::path& path, const std::string& sha256) {

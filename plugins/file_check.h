@@ -39,4 +39,8 @@ CheckedFile check_file(const std::filesystem::path& path, const std::string& sha
 // The identity of what the path names now; all zero if nothing.
 FileId identity_of(const std::filesystem::path& path);
 
+// Whether the memory at `address` is a mapping of the file behind `fd`: a path may name one file before a library is
+// opened, another while it is, and the first again when that is checked.
+bool is_mapping_of(int fd, const void* address);
+
 }  // namespace tenon::plugins

@@ -5,6 +5,7 @@
 #define BOOST_DLL_USE_STD_FS
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <boost/dll/shared_library.hpp>
@@ -35,6 +36,11 @@ dll::shared_library open_absolute(const fs::path& path) {
     throw BackendError(text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()));
   }
   return lib;
+}
+
+const void* dynamic_section(void* library) {
+  link_map* map = nullptr;
+  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_ld : nullptr;
 }
 
 // Of what was checked nothing is trusted: its owner may have written the file meanwhile.
@@ -68,7 +74,8 @@ Library* Library::open(CheckedFile file, bool isolated, const std::string& sha25
     handle->lib = open_absolute(file.path);
   }
   // Its constructors have run by now; what is left to do is to call nothing of it and to say so.
-  if (identity_of(file.path) != file.id) {
+  const Descriptor& checked = isolated ? memory : file.fd;
+  if (identity_of(file.path) != file.id || !is_mapping_of(checked.get(), dynamic_section(handle->lib.native()))) {
     throw BackendError(core::join(file.path.string(), ": the file was replaced while it was opened"));
   }
   Library* out = new Library;

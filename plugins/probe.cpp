@@ -36,8 +36,7 @@ void send(int fd, char kind, std::string text) {
   }
 }
 
-[[noreturn]] void be_the_child(int fd,
-                               const std::function<std::string(const std::function<void(const char*)>&)>& f) {
+[[noreturn]] void be_the_child(int fd, const std::function<std::string(const std::function<void(const char*)>&)>& f) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(s, SIG_DFL);

@@ -124,7 +124,7 @@ static tn_status start(const tn_host* host, tn_str* why) {
   return TN_ERROR_INDEX;
 #elif FAULT == LEAVES_A_PROCESS
   if (fork() == 0) {
-    sleep(2);
+    usleep(200000);
     _exit(0);
   }
   why->ptr = "it has left a process behind";

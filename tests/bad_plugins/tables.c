@@ -37,13 +37,22 @@ static tn_status run(tn_call* call) {
   (void)call;
   return TN_DECLINED;
 }
-static const tn_kernel one = {FAULT == SHORT_KERNEL ? 16 : FAULT == HUGE_KERNEL ? (size_t)-1 : sizeof(tn_kernel),
+static const tn_kernel one = {FAULT == SHORT_KERNEL  ? 16
+                              : FAULT == HUGE_KERNEL ? (size_t)-1
+                                                     : sizeof(tn_kernel),
                               0,
                               0,
-                              {FAULT == UNKNOWN_OP ? "no_such_op" : FAULT == NOT_A_KERNEL_ROW ? "linear" : "relu",
-                               FAULT == UNNAMED_OP ? 0 : FAULT == UNKNOWN_OP ? 10 : FAULT == NOT_A_KERNEL_ROW ? 6 : 4},
+                              {FAULT == UNKNOWN_OP         ? "no_such_op"
+                               : FAULT == NOT_A_KERNEL_ROW ? "linear"
+                                                           : "relu",
+                               FAULT == UNNAMED_OP         ? 0
+                               : FAULT == UNKNOWN_OP       ? 10
+                               : FAULT == NOT_A_KERNEL_ROW ? 6
+                                                           : 4},
                               TN_OP_relu_DIGEST,
-                              {FAULT == DAMAGED_DTYPES ? 0 : FAULT == UNKNOWN_DTYPE ? "float5" : "float32",
+                              {FAULT == DAMAGED_DTYPES  ? 0
+                               : FAULT == UNKNOWN_DTYPE ? "float5"
+                                                        : "float32",
                                FAULT == UNKNOWN_DTYPE ? 6 : 7},
                               {0, FAULT == DAMAGED_LAYOUTS ? 9 : 0},
                               {0, FAULT == DAMAGED_INPLACE ? 3 : 0},
@@ -51,9 +60,18 @@ static const tn_kernel one = {FAULT == SHORT_KERNEL ? 16 : FAULT == HUGE_KERNEL 
                               0,
                               0,
                               0};
-static const tn_kernel two = {
-    sizeof(tn_kernel), 0, FAULT == OTHER_PRIORITY ? 5 : 0, {"relu", 4}, TN_OP_relu_DIGEST, {"float32", 7}, {0, 0}, {0, 0},
-    run, 0, 0, 0};
+static const tn_kernel two = {sizeof(tn_kernel),
+                              0,
+                              FAULT == OTHER_PRIORITY ? 5 : 0,
+                              {"relu", 4},
+                              TN_OP_relu_DIGEST,
+                              {"float32", 7},
+                              {0, 0},
+                              {0, 0},
+                              run,
+                              0,
+                              0,
+                              0};
 #if FAULT == TOO_MANY
 static const tn_kernel* const kernels[100000] = {&one, &two};
 #else
@@ -64,42 +82,67 @@ static const tn_kernel* const kernels[2] = {&one, &two};
 #define COUNT (FAULT == TOO_MANY ? 100000 : FAULT == TWICE || FAULT == OTHER_PRIORITY ? 2 : 1)
 
 static const char long_text[1 << 20] = "long";
-static const tn_device_api sized = {FAULT == HUGE_DEVICE ? (size_t)1 << 40 : 24, 0, count, props, alloc, release, copy,
-                                    wait_for, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+static const tn_device_api sized = {FAULT == HUGE_DEVICE ? (size_t)1 << 40 : 24,
+                                    0,
+                                    count,
+                                    props,
+                                    alloc,
+                                    release,
+                                    copy,
+                                    wait_for,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0,
+                                    0};
 
-static const tn_plugin wrong = {
-    sizeof(tn_plugin),
-    TN_ABI_MAJOR,
-    TN_ABI_TARGET_MINOR,
-    TN_PLUGIN_UNLOADABLE,
-    sizeof(tn_kernel),
 #if FAULT == NULL_NAME
-    {0, 5},
+#define GIVEN_NAME \
+  { 0, 5 }
 #elif FAULT == LONG_NAME
-    {long_text, sizeof long_text},
+#define GIVEN_NAME \
+  { long_text, sizeof long_text }
 #elif FAULT == NAME_NOT_UTF8
-    S("caf\xe9"),
+#define GIVEN_NAME S("caf\xe9")
 #else
-    S(PLUGIN_NAME),
+#define GIVEN_NAME S(PLUGIN_NAME)
 #endif
-    {FAULT == LONG_VERSION ? long_text : "1", FAULT == LONG_VERSION ? sizeof long_text : 1},
-    {0, FAULT == DAMAGED_VENDOR ? 7 : 0},
+
 #if FAULT == NO_DEVICE_NAME
-    {0, 0},
+#define GIVEN_DEVICE \
+  { 0, 0 }
 #elif FAULT == HOST_DEVICE
-    S("cpu"),
+#define GIVEN_DEVICE S("cpu")
 #elif FAULT == DEVICE_OF_ANOTHER
-    S("works"),
+#define GIVEN_DEVICE S("works")
 #else
-    S(PLUGIN_NAME),
+#define GIVEN_DEVICE S(PLUGIN_NAME)
 #endif
-    0,
-    FAULT == NO_DEVICE_TABLE                         ? 0
-    : FAULT == SHORT_DEVICE || FAULT == HUGE_DEVICE ? &sized
-                                                     : &api,
-    FAULT == BACKWARDS ? kernels + 1 : kernels,
-    FAULT == BACKWARDS ? kernels : kernels + COUNT,
-    FAULT == NO_INIT ? 0 : start,
-    0,
-    0};
+
+static const tn_plugin wrong = {sizeof(tn_plugin),
+                                TN_ABI_MAJOR,
+                                TN_ABI_TARGET_MINOR,
+                                TN_PLUGIN_UNLOADABLE,
+                                sizeof(tn_kernel),
+                                GIVEN_NAME,
+                                {FAULT == LONG_VERSION ? long_text : "1", FAULT == LONG_VERSION ? sizeof long_text : 1},
+                                {0, FAULT == DAMAGED_VENDOR ? 7 : 0},
+                                GIVEN_DEVICE,
+                                0,
+                                FAULT == NO_DEVICE_TABLE                        ? 0
+                                : FAULT == SHORT_DEVICE || FAULT == HUGE_DEVICE ? &sized
+                                                                                : &api,
+                                FAULT == BACKWARDS ? kernels + 1 : kernels,
+                                FAULT == BACKWARDS ? kernels : kernels + COUNT,
+                                FAULT == NO_INIT ? 0 : start,
+                                0,
+                                0};
 __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1(void) { return &wrong; }

@@ -7,6 +7,9 @@
 #ifndef PLUGIN_DEVICE
 #define PLUGIN_DEVICE PLUGIN_NAME
 #endif
+#ifndef PLUGIN_VERSION
+#define PLUGIN_VERSION "1.2.3"
+#endif
 #ifndef PLUGIN_MAJOR
 #define PLUGIN_MAJOR TN_ABI_MAJOR
 #endif
@@ -105,7 +108,7 @@ static const tn_plugin plugin = {PLUGIN_SIZE,
                                  PLUGIN_FLAGS,
                                  sizeof(tn_kernel),
                                  TEXT(PLUGIN_NAME),
-                                 TEXT("1.2.3"),
+                                 TEXT(PLUGIN_VERSION),
                                  TEXT("Tenon tests"),
                                  TEXT(PLUGIN_DEVICE),
                                  0,

@@ -105,6 +105,12 @@ TEST(PluginLife, AKernelForAnotherSchemaIsLeftOutAlone) {
   EXPECT_NE(out.find("does not match"), std::string::npos) << out;
 }
 
+TEST(PluginLife, TheOtherKernelsOfThatPluginServe) {
+  std::string out = fault_of(built_plugin("half_old"), "relu");
+  EXPECT_EQ(out.rfind("left out neg: plugin schema does not match neg(Tensor self) -> Tensor\n", 0), 0u) << out;
+  EXPECT_EQ(out.find('\n'), out.size() - 1) << "something else failed: " << out;
+}
+
 TEST(PluginLife, UnloadIsOptIn) {
   std::string out = in_child(kNowhere, [] {
     plugins::load(built_plugin("resident").string());

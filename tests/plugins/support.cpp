@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -32,6 +33,7 @@ Folder::~Folder() {
 }
 
 void Folder::write(const std::string& file, const std::string& text) const {
+  fs::remove(path_ / file);  // ext4 would write a file that is cut and filled again through to the disk
   std::ofstream out(path_ / file, std::ios::binary);
   out << text;
   out.close();
@@ -165,25 +167,35 @@ std::string refusal(const fs::path& file, const std::map<std::string, std::strin
   });
 }
 
+std::string use_of(const fs::path& file, const std::string& op) {
+  std::string out;
+  try {
+    plugins::Info i = plugins::load(file.string());
+    for (const std::string& line : i.quarantined) out += "left out " + line + "\n";
+    for (const std::string& line : i.changed) out += line + "\n";
+    if (i.device != "cpu") out += round_trip(i.device, op, op.empty() || op == "relu");
+  } catch (const std::exception& e) {
+    out += e.what();
+  }
+  EXPECT_EQ(core_works(), "") << "after " << file << ": " << out;
+  return out;
+}
+
 std::string fault_of(const fs::path& file, const std::string& op) {
-  return in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [&]() -> std::string {
-    std::string out;
-    try {
-      plugins::Info i = plugins::load(file.string());
-      for (const std::string& line : i.quarantined) out += "left out " + line + "\n";
-      for (const std::string& line : i.changed) out += line + "\n";
-      if (i.device != "cpu") out += round_trip(i.device, op, op.empty() || op == "relu");
-    } catch (const std::exception& e) {
-      out += e.what();
-    }
-    EXPECT_EQ(core_works(), "") << "after " << file << ": " << out;
-    return out;
-  });
+  return in_child({{"TENON_PLUGIN_PATH", "/nonexistent"}}, [&] { return use_of(file, op); });
 }
 
 std::string bytes_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string sha256_of(const fs::path& file) {
+  FILE* pipe = popen(("sha256sum '" + file.string() + "'").c_str(), "r");
+  char digits[65] = {};
+  EXPECT_TRUE(pipe && fread(digits, 1, 64, pipe) == 64);
+  if (pipe) pclose(pipe);
+  return digits;
 }
 
 }  // namespace tenon::test

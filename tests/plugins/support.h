@@ -49,6 +49,8 @@ std::string refusal(const fs::path& file, const std::map<std::string, std::strin
 // The same for a fault that shows later: loads the file, then copies a tensor to its device and back and calls the
 // kernel that it has (`op`, if any). What was reported on the way, a line each.
 std::string fault_of(const fs::path& file, const std::string& op);
+std::string use_of(const fs::path& file, const std::string& op);  // the same in this process
 std::string bytes_of(const fs::path& file);
+std::string sha256_of(const fs::path& file);  // by sha256sum
 
 }  // namespace tenon::test

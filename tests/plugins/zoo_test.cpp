@@ -131,7 +131,8 @@ void expect_words(const Animal& a, const std::string& found) {
   if (a.words[0] == '\0') {
     EXPECT_EQ(found, "") << a.name;
   } else {
-    EXPECT_NE(found.find(a.words), std::string::npos) << a.name << " should say '" << a.words << "', but says\n" << found;
+    EXPECT_NE(found.find(a.words), std::string::npos) << a.name << " should say '" << a.words << "', but says\n"
+                                                      << found;
   }
 }
 

@@ -104,7 +104,7 @@ enum {
 enum {
   TN_FOLD_SUM = 0,
   TN_FOLD_PROD = 1,
-  TN_FOLD_MAX = 2,    /* NaN wins, here and up to ARGMIN */
+  TN_FOLD_MAX = 2, /* NaN wins, here and up to ARGMIN */
   TN_FOLD_MIN = 3,
   TN_FOLD_ARGMAX = 4, /* the first of equal elements */
   TN_FOLD_ARGMIN = 5,
