@@ -152,8 +152,8 @@ TEST(PluginHijack, TheEnvironmentIsIgnoredUnderRaisedPrivileges) {
   Folder evil;
   evil.add("good", "good");
   auto run = [&] {
-    std::string command = "env TENON_PLUGIN_PATH='" + evil.path().string() + "' TENON_PLUGINS_DISABLE='*' '" +
-                          program.string() + "'";
+    std::string command =
+        "env TENON_PLUGIN_PATH='" + evil.path().string() + "' TENON_PLUGINS_DISABLE='*' '" + program.string() + "'";
     FILE* pipe = popen(command.c_str(), "r");
     std::string out(1 << 16, '\0');
     out.resize(fread(out.data(), 1, out.size(), pipe));
