@@ -101,9 +101,9 @@ static tn_status neg(tn_call* call) {
   return TN_OK;
 }
 
-#define KERNEL(name, op_name, run, flags, workspace, supports)                                                        \
-  static const tn_kernel name##_kernel = {sizeof(tn_kernel), flags, 0,    STR(op_name), TN_OP_##name##_DIGEST, \
-                                          STR("float32"),    {0, 0}, {0, 0}, run,   workspace,             \
+#define KERNEL(name, op_name, run, flags, workspace, supports)                                                    \
+  static const tn_kernel name##_kernel = {sizeof(tn_kernel), flags,  0,      STR(op_name), TN_OP_##name##_DIGEST, \
+                                          STR("float32"),    {0, 0}, {0, 0}, run,          workspace,             \
                                           supports,          0}
 KERNEL(relu, "relu", relu, 0, 0, 0);
 KERNEL(add_Tensor, "add.Tensor", add, 0, 0, 0);
