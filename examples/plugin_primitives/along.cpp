@@ -162,13 +162,22 @@ template <class T>
 T scattered(int64_t code, T a, T b) {
   using C = compute_t<T>;
   const C x = a, y = b;
-  return code == TN_SCATTER_SET   ? b
-         : code == TN_SCATTER_ADD ? T(static_cast<C>(x + y))
-                                  : T(code == TN_SCATTER_MAX ? math::maximum<C>(x, y) : math::minimum<C>(x, y));
+  switch (code) {
+    case TN_SCATTER_ADD:
+      return T(static_cast<C>(x + y));
+    case TN_SCATTER_MUL:
+      return T(static_cast<C>(x * y));
+    case TN_SCATTER_MAX:
+      return T(math::maximum<C>(x, y));
+    case TN_SCATTER_MIN:
+      return T(math::minimum<C>(x, y));
+    default:
+      return b;
+  }
 }
 
 tn_status prim_scatter(Call&, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, int64_t code) {
-  if (code > TN_SCATTER_MIN) return TN_DECLINED;
+  if (code > TN_SCATTER_MUL) return TN_DECLINED;
   const int dim = wrap_dim(d, self.ndim());
   const int64_t n = length(self, dim);
   dispatch_all(out.dtype(), [&](auto tag) {

@@ -41,6 +41,7 @@ void map(F f, const Tensor& out, std::initializer_list<Tensor> in) {
 
 template <class T>
 T unary(int64_t code, T a) {
+  if (std::is_same_v<T, bool> && code == TN_UNARY_NEG) throw Error(TN_ERROR_UNSUPPORTED, "neg of bool");
   switch (code) {
     ON(UNARY_NEG, -a)
     ON(UNARY_ABS, sdk::math::abs(a))

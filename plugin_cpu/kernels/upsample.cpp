@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "plugin_cpu/resample.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/_upsample_bicubic2d_aa.h"
 #include "tenon/sdk/ops/_upsample_bicubic2d_aa_backward.h"
@@ -31,6 +30,7 @@
 #include "tenon/sdk/ops/upsample_nearest3d_backward.h"
 #include "tenon/sdk/ops/upsample_trilinear3d.h"
 #include "tenon/sdk/ops/upsample_trilinear3d_backward.h"
+#include "tenon/sdk/resample.h"
 
 namespace tenon::cpu {
 namespace {

@@ -109,6 +109,8 @@ Tensor prim_scatter(const Tensor& self, int64_t dim, const Tensor& index, const 
       return self.scatter_reduce(dim, index, src, "amax");
     case TN_SCATTER_MIN:
       return self.scatter_reduce(dim, index, src, "amin");
+    case TN_SCATTER_MUL:
+      return self.scatter_reduce(dim, index, src, "prod");
     default:
       unknown("prim_scatter", code);
   }

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Which elements a line is resampled from, for scales that no image has: a program may give any.
-#include "plugin_cpu/resample.h"
+#include "tenon/sdk/resample.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-using tenon::cpu::resample_axis;
-using tenon::cpu::Resampling;
+using tenon::sdk::resample_axis;
+using tenon::sdk::Resampling;
 
 TEST(ResampleAxis, PositionsBeyondTheInputAreItsLastElement) {
   for (double scale : {1e-3, 1e-30, std::numeric_limits<double>::denorm_min()}) {

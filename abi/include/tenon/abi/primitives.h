@@ -15,7 +15,7 @@
 
 /* prim_unary(self, code). The result has self's dtype, from TN_UNARY_LOGICAL_NOT on bool. */
 enum {
-  TN_UNARY_NEG = 0,
+  TN_UNARY_NEG = 0, /* not of bool, as SUB */
   TN_UNARY_ABS = 1,
   TN_UNARY_SIGN = 2,  /* -1, 0 or 1; 0 for NaN */
   TN_UNARY_FLOOR = 3, /* integers are whole already, here and up to TRUNC */
@@ -77,7 +77,7 @@ enum {
   TN_BINARY_FMIN = 12,     /* NaN loses */
   TN_BINARY_ATAN2 = 13,    /* floating dtypes only, from here to XLOGY; self is y */
   TN_BINARY_HYPOT = 14,
-  TN_BINARY_NEXTAFTER = 15, /* in the tensors' own dtype: float16 has its own neighbours */
+  TN_BINARY_NEXTAFTER = 15,
   TN_BINARY_COPYSIGN = 16,
   TN_BINARY_LOGADDEXP = 17,
   TN_BINARY_XLOGY = 18,       /* NaN where other is NaN, else 0 where self is 0 */
@@ -119,7 +119,8 @@ enum {
   TN_SCATTER_SET = 0, /* of elements that share a place any one stays */
   TN_SCATTER_ADD = 1, /* all of them count; of bool `or` */
   TN_SCATTER_MAX = 2, /* NaN wins */
-  TN_SCATTER_MIN = 3
+  TN_SCATTER_MIN = 3,
+  TN_SCATTER_MUL = 4 /* as ADD */
 };
 
 /* prim_argsort(self, descending): int64 positions along the last dimension, stable; NaN counts as the greatest.

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace tenon::cpu {
+namespace tenon::sdk {
 
 enum class Resampling { kNearest, kNearestExact, kLinear, kCubic, kLinearWide, kCubicWide };
 
@@ -184,4 +184,4 @@ inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
   return b;
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::sdk

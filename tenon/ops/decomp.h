@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What decompositions share. They run without autograd, get the arguments as the user gave them, and core copies their
+// results into the outputs, cast to the dtypes that the row's infer function says. Private to libtenon.
+#pragma once
+
+#include <vector>
+
+#include "tenon/abi/primitives.h"
+#include "tenon/ops/composite.gen.h"
+
+namespace tenon::decomp {
+
+using Both = std::tuple<Tensor, Tensor>;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+inline bool is_short_float(ScalarType t) { return t == kHalf || t == kBFloat16; }
+inline Tensor as(const Tensor& t, ScalarType dtype) { return t.scalar_type() == dtype ? t : t.to(dtype); }
+// 16-bit floats are computed in float32 and rounded once, as kernels do.
+inline Tensor wide(const Tensor& t) { return is_short_float(t.scalar_type()) ? t.to(kFloat) : t; }
+inline ScalarType wide(ScalarType t) { return is_short_float(t) ? kFloat : t; }
+
+inline TensorOptions options_of(const Tensor& t) { return t.options().requires_grad(std::nullopt); }
+inline TensorOptions options_of(const Tensor& t, ScalarType dtype) { return options_of(t).dtype(dtype); }
+// A 0-dim tensor of `like`'s dtype, beside it.
+inline Tensor number(const Scalar& v, const Tensor& like) { return full({}, v, options_of(like)); }
+inline Tensor positions(int64_t n, const Tensor& beside) { return arange(n, options_of(beside, kLong)); }
+// Host numbers, beside a tensor.
+Tensor numbers(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& beside);
+Tensor numbers(const std::vector<double>& v, IntArrayRef sizes, const Tensor& beside, ScalarType dtype);
+
+inline int64_t wrapped(int64_t d, int64_t ndim) { return d < 0 ? d + (ndim > 0 ? ndim : 1) : d; }
+inline int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
+// Dimensions counted from the start, in rising order; none stands for all.
+std::vector<int64_t> dims_of(OptionalIntArrayRef dims, int64_t ndim);
+int64_t count_of(const Tensor& t, const std::vector<int64_t>& dims);
+// Reduced by a TN_FOLD_ code, one dimension after the other.
+Tensor reduced(const Tensor& t, const std::vector<int64_t>& dims, bool keepdim, int code);
+inline Tensor summed(const Tensor& t, const std::vector<int64_t>& dims, bool keepdim) {
+  return reduced(t, dims, keepdim, TN_FOLD_SUM);
+}
+// The lowest and the highest value of a dtype, as a number.
+Scalar lowest(ScalarType t);
+Scalar highest(ScalarType t);
+
+// t with elements taken along dim, index a vector; without bounds checks for negative ones.
+Tensor picked(const Tensor& t, int64_t dim, const Tensor& index);
+// self with the slices of src added, set ... along dim, index a vector.
+Tensor spread(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code);
+// An index vector, counted along `dim` of a tensor of `sizes`, expanded to them.
+Tensor index_like(const Tensor& index, int64_t dim, IntArrayRef sizes);
+
+}  // namespace tenon::decomp
