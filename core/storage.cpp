@@ -106,6 +106,7 @@ Ref<Storage> Storage::wrap(int slot, int index, void* data, uint64_t bytes, Dele
   fill(*s, slot, index, bytes);
   s->data = data;
   s->deleter = deleter != nullptr ? deleter : keep;
+  s->expose();
   s->deleter_context = context;
   return Ref<Storage>::adopt(s);
 }

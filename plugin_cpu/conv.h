@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "plugin_cpu/packed.h"
 #include "tenon/sdk/kernel.h"
 
 namespace tenon::cpu {
@@ -38,9 +39,11 @@ void conv_backward_data(sdk::DType t, const Conv& c, const void* dy, const void*
 void conv_backward_weights(sdk::DType t, const Conv& c, const void* x, const void* dy, void* dw);
 
 // float32 and, where the processor multiplies it itself, bfloat16, by oneDNN; false if it does not take the case, then
-// nothing was written. Gradients of weights are float32 in both.
-bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y);
-bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx);
+// nothing was written. Gradients of weights are float32 in both. `from`: whose the weights are.
+bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const packed::Origin& from,
+                         const void* bias, void* y);
+bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, const packed::Origin& from,
+                               void* dx);
 bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw);
 
 // bfloat16 on a unit of tiles; false if there is none or the case is too small for it, then nothing was written.

@@ -120,9 +120,14 @@ Primitive make(Direction direction, Type type, const Conv& c, int64_t images, bo
   return p;
 }
 
-Primitive& primitive(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias = false) {
+dn::Key key_of(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias) {
   dn::Key key{direction, static_cast<int64_t>(type), images, with_bias, c.channels, c.filters, c.groups};
   for (const auto* v : {&c.in, &c.out, &c.kernel, &c.stride, &c.pad, &c.dilation}) key.insert(key.end(), *v, *v + 3);
+  return key;
+}
+
+Primitive& primitive(Direction direction, Type type, const Conv& c, int64_t images, bool with_bias = false) {
+  const dn::Key key = key_of(direction, type, c, images, with_bias);
   return dn::Cache<Primitive>::local().get(key, [&] { return make(direction, type, c, images, with_bias); });
 }
 
@@ -166,14 +171,36 @@ void execute(Direction direction, Primitive& p, const void* x, const void* w, co
   if (writes_y && by) dn::reorder(p.y, by, p.user_y, const_cast<void*>(y));
 }
 
+// The weights as a primitive wants them: the caller's, kept ones, or made for this call.
+class Weights {
+ public:
+  Weights(const Primitive& p, const void* w, const packed::Origin& from, const dn::Key& key) : data_(w) {
+    if (dn::same(p.w, p.user_w)) return;
+    const sdk::Ints layout(key.data(), static_cast<int64_t>(key.size()));
+    packed::Found found = packed::find(from, layout, bytes(p.w));
+    if (!found.memory) {
+      Buffer made(bytes(p.w));
+      dn::reorder(p.user_w, w, p.w, made.as<>());
+      found.memory = found.wanted ? packed::keep(from, layout, std::move(made), bytes(p.w))
+                                  : std::make_shared<const Buffer>(std::move(made));
+    }
+    kept_ = std::move(found.memory);
+    data_ = kept_->as<>();
+  }
+  const void* data() const { return data_; }
+
+ private:
+  packed::Kept kept_;
+  const void* data_;
+};
+
 // forward and backward by data: the same walk, the other side written.
-void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias,
-                 const void* y) {
+void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x, const void* w,
+                 const packed::Origin& from, const void* bias, const void* y) {
   const Type type = dn::data_type(t.code, t.bits);
   const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk;
   Primitive& first = primitive(direction, type, c, chunk, bias != nullptr);
-  Buffer packed(dn::same(first.w, first.user_w) ? 0 : bytes(first.w));
-  const void* weights = in_layout(first.user_w, w, first.w, packed.as<>());
+  const Weights weights(first, w, from, key_of(direction, type, c, chunk, bias != nullptr));
   const Desc layout = first.w;
   const int64_t item = sdk::item_size(t);
   const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
@@ -182,7 +209,7 @@ void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x
       const int64_t at = q * chunk;
       Primitive& p = primitive(direction, type, c, std::min(chunk, c.batch - at), bias != nullptr);
       Buffer other(dn::same(p.w, layout) ? 0 : bytes(p.w));
-      const void* own = in_layout(layout, weights, p.w, other.as<>());
+      const void* own = in_layout(layout, weights.data(), p.w, other.as<>());
       execute(direction, p, static_cast<const char*>(x) + at * x_image, own, bias,
               static_cast<const char*>(y) + at * y_image);
     }
@@ -203,12 +230,14 @@ bool attempt(F&& f) {
 
 }  // namespace
 
-bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
-  return attempt([&] { walk_images(kForward, t, c, x, w, bias, y); });
+bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const packed::Origin& from,
+                         const void* bias, void* y) {
+  return attempt([&] { walk_images(kForward, t, c, x, w, from, bias, y); });
 }
 
-bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx) {
-  return attempt([&] { walk_images(kData, t, c, dx, w, nullptr, dy); });
+bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, const packed::Origin& from,
+                               void* dx) {
+  return attempt([&] { walk_images(kData, t, c, dx, w, from, nullptr, dy); });
 }
 
 bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, const void* dy, float* dw) {

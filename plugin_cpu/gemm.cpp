@@ -90,7 +90,7 @@ void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a
 }  // namespace
 
 void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
-          sdk::Scalar beta, Mat<void> c) {
+          sdk::Scalar beta, Mat<void> c, const packed::Origin& b_from) {
   sdk::dispatch_number(dtype, [&](auto tag) {
     using T = tn_type(tag);
     const Mat<const T> ta{static_cast<const T*>(a.data), a.rs, a.cs}, tb{static_cast<const T*>(b.data), b.rs, b.cs};
@@ -100,7 +100,7 @@ void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, 
     else if constexpr (sdk::is_half_v<T>)
       gemm_half<T>(m, n, k, alpha.to<float>(), ta, tb, beta.to<float>(), tc);
     else
-      gemm(m, n, k, alpha.to<T>(), ta, tb, beta.to<T>(), tc);
+      gemm(m, n, k, alpha.to<T>(), ta, tb, beta.to<T>(), tc, b_from);
   });
 }
 

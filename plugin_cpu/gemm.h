@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "plugin_cpu/packed.h"
 #include "tenon/sdk/kernel.h"
 
 namespace tenon::cpu {
@@ -21,14 +22,15 @@ struct Mat {
 // Below this many multiply-adds a product runs on the calling thread.
 inline constexpr int64_t kGemmSerial = 96 * 96 * 96;
 
+// `b_from`: whose B is.
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
-          Mat<float> c);
+          Mat<float> c, const packed::Origin& b_from = {});
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,
-          Mat<double> c);
+          Mat<double> c, const packed::Origin& b_from = {});
 
 // Any dtype. 16-bit floats are widened to float and rounded once; integers wrap.
 void gemm(sdk::DType dtype, int64_t m, int64_t n, int64_t k, sdk::Scalar alpha, Mat<const void> a, Mat<const void> b,
-          sdk::Scalar beta, Mat<void> c);
+          sdk::Scalar beta, Mat<void> c, const packed::Origin& b_from = {});
 
 // bfloat16 on a unit of tiles; false if there is none or the product is too small for it, then nothing was
 // written.

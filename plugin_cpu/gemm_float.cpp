@@ -16,6 +16,8 @@
 
 #include "hwy/highway.h"
 
+#include "plugin_cpu/gemm_vector-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -410,21 +412,43 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   }
 }
 
+// All panels of B, one behind the other, if they are kept or worth keeping; else null.
+template <class T>
+packed::Kept kept_panels(int64_t n, int64_t k, const Mat<const T>& b, const packed::Origin& from) {
+  if (b.cs == 1) return nullptr;  // as good as packed
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  const int64_t layout[] = {sizeof(T), width, n, k, b.rs, b.cs}, bytes = panels * width * k * int64_t{sizeof(T)};
+  packed::Found found = packed::find(from, sdk::Ints(layout, std::size(layout)), bytes);
+  if (found.memory || !found.wanted) return found.memory;
+  Buffer all(bytes);
+  T* to = all.as<T>();
+  sdk::parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      pack_b(k, std::min(width, n - q * width), width, b.data + q * width * b.cs, b.rs, b.cs, to + q * width * k);
+    }
+  });
+  return packed::keep(from, sdk::Ints(layout, std::size(layout)), std::move(all), bytes);
+}
+
 // Where A stays in cache: whoever takes a panel of B packs it, for what another thread has packed lies in
 // another processor's cache. A is read where it is.
 template <class T>
-void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
+               const packed::Origin& b_from) {
   using S = Sizes<T>;
   struct Panel;
   const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  const packed::Kept kept = kept_panels<T>(n, k, b, b_from);
   const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);  // of the rows, for few panels
   const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
   const auto compute = [&](int64_t i0, int64_t j) {
-    T* pb = static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) * int64_t{sizeof(T)}));
+    T* own =
+        kept ? nullptr : static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) * int64_t{sizeof(T)}));
     const int64_t cols = std::min(width, n - j), end = std::min(m, i0 + rows);
     for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
       const int64_t kc = std::min(S::kDepth, k - p0);
-      pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, pb);
+      if (own) pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, own);
+      const T* pb = own ? own : kept->template as<const T>() + j * k + p0 * width;
       for (int64_t i = i0; i < end; i += kRows) {
         const Tile<T> t{kc,
                         a.data + i * a.rs + p0 * a.cs,
@@ -447,80 +471,13 @@ void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<con
   });
 }
 
-// y = alpha * A x + beta * y for rows of A contiguous in k: four sums a row, added in a fixed order.
 template <class T>
-void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x, T beta, T* y, int64_t y_step) {
-  const hn::ScalableTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t i = 0; i < m; ++i) {
-    const T* row = a + i * rs;
-    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    int64_t p = 0;
-    for (; p + 4 * lanes <= k; p += 4 * lanes) {
-      s0 = hn::MulAdd(hn::LoadU(d, row + p), hn::LoadU(d, x + p), s0);
-      s1 = hn::MulAdd(hn::LoadU(d, row + p + lanes), hn::LoadU(d, x + p + lanes), s1);
-      s2 = hn::MulAdd(hn::LoadU(d, row + p + 2 * lanes), hn::LoadU(d, x + p + 2 * lanes), s2);
-      s3 = hn::MulAdd(hn::LoadU(d, row + p + 3 * lanes), hn::LoadU(d, x + p + 3 * lanes), s3);
-    }
-    for (; p + lanes <= k; p += lanes) s0 = hn::MulAdd(hn::LoadU(d, row + p), hn::LoadU(d, x + p), s0);
-    T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
-    for (; p < k; ++p) sum += row[p] * x[p];
-    T& out = y[i * y_step];
-    out = beta == T(0) ? alpha * sum : alpha * sum + beta * out;
-  }
-}
-
-// y += a column of A at a time, for columns that are contiguous in m.
-template <class T>
-void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T* x, T beta, T* y, int64_t y_step) {
-  constexpr int64_t kRun = 256;
-  HWY_ALIGN T sum[kRun];
-  for (int64_t i0 = 0; i0 < m; i0 += kRun) {
-    const int64_t n = std::min(kRun, m - i0);
-    std::fill(sum, sum + n, T(0));
-    for (int64_t p = 0; p < k; ++p) {
-      const T* column = a + i0 + p * cs;
-      const T w = x[p];
-      for (int64_t i = 0; i < n; ++i) sum[i] += column[i] * w;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      T& out = y[(i0 + i) * y_step];
-      out = beta == T(0) ? alpha * sum[i] : alpha * sum[i] + beta * out;
-    }
-  }
-}
-
-template <class T>
-void vector_product(int64_t m, int64_t k, T alpha, Mat<const T> a, const T* x, int64_t x_step, T beta, T* y,
-                    int64_t y_step) {
-  struct Gathered;
-  if (x_step != 1) {
-    T* g = static_cast<T*>(ThreadBuffer<Gathered>::get(k * static_cast<int64_t>(sizeof(T))));
-    for (int64_t p = 0; p < k; ++p) g[p] = x[p * x_step];
-    x = g;
-  }
-  const int64_t grain = std::max<int64_t>(256, 262144 / std::max<int64_t>(1, k));
-  sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
-    const T* block = a.data + begin * a.rs;
-    T* out = y + begin * y_step;
-    if (a.cs == 1)
-      row_dots<T>(end - begin, k, alpha, block, a.rs, x, beta, out, y_step);
-    else if (a.rs == 1)
-      column_sums<T>(end - begin, k, alpha, block, a.cs, x, beta, out, y_step);
-    else
-      for (int64_t i = 0; i < end - begin; ++i) {
-        T sum = 0;
-        for (int64_t p = 0; p < k; ++p) sum += block[i * a.rs + p * a.cs] * x[p];
-        out[i * y_step] = beta == T(0) ? alpha * sum : alpha * sum + beta * out[i * y_step];
-      }
-  });
-}
-
-template <class T>
-void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
+             const packed::Origin& b_from) {
   if (n == 1) return vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
   if (m == 1) return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
-  if (c.cs != 1 && c.rs == 1) return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  if (c.cs != 1 && c.rs == 1)
+    return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {});
   if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
   constexpr int64_t kSmall = 64 * 64 * 64;
   const int64_t width = panel_width<T>();
@@ -531,18 +488,18 @@ void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   else if (b.rs == 1 && m <= width && k <= 4096)
     narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   else if (m * n * k > kGemmSerial && m * k * static_cast<int64_t>(sizeof(T)) <= (3 << 20))
-    by_panels<T>(m, n, k, alpha, a, b, beta, c);
+    by_panels<T>(m, n, k, alpha, a, b, beta, c, b_from);
   else
     blocked<T>(m, n, k, alpha, a, b, beta, c);
 }
 
 void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a, const Mat<const float>& b,
-                 float beta, const Mat<float>& c) {
-  product<float>(m, n, k, alpha, a, b, beta, c);
+                 float beta, const Mat<float>& c, const packed::Origin& b_from) {
+  product<float>(m, n, k, alpha, a, b, beta, c, b_from);
 }
 void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a, const Mat<const double>& b,
-                 double beta, const Mat<double>& c) {
-  product<double>(m, n, k, alpha, a, b, beta, c);
+                 double beta, const Mat<double>& c, const packed::Origin& b_from) {
+  product<double>(m, n, k, alpha, a, b, beta, c, b_from);
 }
 
 }  // namespace tenon::cpu::HWY_NAMESPACE
@@ -570,13 +527,13 @@ bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c) {
 }  // namespace
 
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
-          Mat<float> c) {
-  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c);
+          Mat<float> c, const packed::Origin& b_from) {
+  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from);
 }
 
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,
-          Mat<double> c) {
-  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c);
+          Mat<double> c, const packed::Origin& b_from) {
+  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from);
 }
 
 }  // namespace tenon::cpu

@@ -3,9 +3,12 @@
 // The CPU plugin: kernels for core's host device.
 #include "tenon/sdk/plugin.h"
 
+#include <charconv>
+
 #include "plugin_cpu/bf16.h"
 #include "plugin_cpu/isa.h"
 #include "plugin_cpu/onednn.h"
+#include "plugin_cpu/packed.h"
 
 namespace {
 
@@ -24,10 +27,20 @@ void heed(const char* name, bool (*choose)(std::string_view), const char* choice
   log(TN_LOG_WARNING, join("TENON_", name, "=", *value, " is not served here (", choices, "); using ", used()));
 }
 
+// Megabytes.
+bool choose_packed(std::string_view text) {
+  int64_t mb = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), mb);
+  if (fault != std::errc() || end != text.data() + text.size() || mb < 0 || mb > int64_t{1} << 40) return false;
+  tenon::cpu::packed::limit(mb << 20);
+  return true;
+}
+
 tn_status init(const tn_host&, tn_str*) {
   using namespace tenon::cpu;
   heed("CPU_ISA", choose_isa, "base, avx2, avx3 up to what the machine has", [] { return isa_name(); });
   heed("CPU_BF16", choose_bf16, "amx and onednn where the machine has them, amx_emulated, float", bf16_name);
+  heed("CPU_PACKED_MB", choose_packed, "a whole number", [] { return std::string_view("128"); });
   return TN_OK;
 }
 

@@ -118,7 +118,7 @@ class Printer {
     return out;
   }
   Scalar element(int64_t at) const {
-    const char* p = static_cast<const char*>(host_.data_ptr()) + at * static_cast<int64_t>(host_.element_size());
+    const char* p = static_cast<const char*>(host_.const_data_ptr()) + at * static_cast<int64_t>(host_.element_size());
     switch (host_.scalar_type()) {
 #define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
   case ScalarType::Enum:                                    \

@@ -125,7 +125,7 @@ std::string libtorch_text(const Tensor& given) {
   NoGradGuard no_grad;
   std::ostringstream out;
   Tensor t = given.detach().cpu().to(kDouble).contiguous();
-  std::vector<double> values(t.data_ptr<double>(), t.data_ptr<double>() + t.numel());
+  std::vector<double> values(t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel());
   if (t.dim() == 0) {
     out << std::defaultfloat << values[0] << '\n';
   } else if (t.dim() == 1) {

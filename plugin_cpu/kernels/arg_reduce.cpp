@@ -42,7 +42,7 @@ template <bool kMax, class T>
 int64_t best_of_row(const T* p, int64_t n) {
   using C = compute_t<T>;
   constexpr int kLanes = 8;
-  C value[kLanes];
+  C value[kLanes] = {};
   int64_t at[kLanes];
   const int lanes = n < kLanes ? static_cast<int>(n) : kLanes;
   for (int l = 0; l < lanes; ++l) value[l] = static_cast<C>(p[l]), at[l] = l;

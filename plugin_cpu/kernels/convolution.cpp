@@ -19,6 +19,8 @@ namespace {
 using namespace tenon::sdk;
 using tenon::cpu::Buffer;
 using tenon::cpu::Conv;
+using tenon::cpu::packed::Origin;
+using tenon::cpu::packed::origin;
 
 // `x` is the wider side: the input, or the output of a transposed convolution.
 Conv geometry(Tensor x, Tensor weight, Tensor y, Ints stride, Ints padding, Ints dilation, int64_t groups) {
@@ -59,6 +61,7 @@ class Widened {
     });
   }
   void* data() const { return !t_.defined() ? nullptr : half() ? memory_.as<>() : t_.data(); }
+  Origin origin() const { return half() ? Origin{} : tenon::cpu::packed::origin(t_); }
   DType dtype() const { return half() ? kFloat32 : t_.dtype(); }
   void store() const {
     if (!half()) return;
@@ -84,19 +87,19 @@ bool onednn_pays(DType t, const Conv& c) {
   return t == kFloat32 && c.work() * c.batch > 65536 && !(c.plain() && c.groups == 1);
 }
 
-void forward(DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+void forward(DType t, const Conv& c, const void* x, const void* w, const Origin& from, const void* bias, void* y) {
   if (t == kFloat32 && tenon::cpu::conv_forward_depthwise(c, static_cast<const float*>(x), static_cast<const float*>(w),
                                                           static_cast<const float*>(bias), static_cast<float*>(y))) {
     return;
   }
-  if (onednn_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, bias, y)) {
+  if (onednn_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, from, bias, y)) {
     return;
   }
   tenon::cpu::conv_forward(t, c, x, w, bias, y);
 }
 
-void backward_data(DType t, const Conv& c, const void* dy, const void* w, void* dx) {
-  if (onednn_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w, dx)) {
+void backward_data(DType t, const Conv& c, const void* dy, const void* w, const Origin& from, void* dx) {
+  if (onednn_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w, from, dx)) {
     return;
   }
   tenon::cpu::conv_backward_data(t, c, dy, w, dx);
@@ -114,16 +117,16 @@ bool native_pays(DType t, const Conv& c) {
 }
 
 // bfloat16 without widening; false: not taken, then nothing was written.
-bool forward_native(DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y) {
+bool forward_native(DType t, const Conv& c, const void* x, Tensor w, const void* bias, void* y) {
   if (t != kBFloat16) return false;
-  return tenon::cpu::conv_forward_tiles(c, x, w, bias, y) ||
-         (native_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w, bias, y));
+  return tenon::cpu::conv_forward_tiles(c, x, w.data(), bias, y) ||
+         (native_pays(t, c) && tenon::cpu::conv_forward_onednn(t, c, x, w.data(), origin(w), bias, y));
 }
 
-bool backward_data_native(DType t, const Conv& c, const void* dy, const void* w, const void* bias, void* dx) {
+bool backward_data_native(DType t, const Conv& c, const void* dy, Tensor w, const void* bias, void* dx) {
   if (t != kBFloat16) return false;
-  return tenon::cpu::conv_backward_data_tiles(c, dy, w, bias, dx) ||
-         (!bias && native_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w, dx));
+  return tenon::cpu::conv_backward_data_tiles(c, dy, w.data(), bias, dx) ||
+         (!bias && native_pays(t, c) && tenon::cpu::conv_backward_data_onednn(t, c, dy, w.data(), origin(w), dx));
 }
 
 bool backward_weights_native(const Conv& c, const void* x, const void* dy, Tensor dw) {
@@ -151,7 +154,7 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
                               : geometry(input, weight, out, stride, padding, dilation, groups);
     const auto native = transposed ? backward_data_native : forward_native;
     const void* b = bias.defined() ? bias.data() : nullptr;
-    if (native(input.dtype(), c, input.data(), weight.data(), b, out.data())) return TN_OK;
+    if (native(input.dtype(), c, input.data(), weight, b, out.data())) return TN_OK;
   }
   const Widened x(input, true), w(weight, true), b(bias, true), y(out, false);
   const DType t = y.dtype();
@@ -159,10 +162,12 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
     std::fill_n(static_cast<char*>(y.data()), out.numel() * item_size(t), char{0});
     if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
   } else if (transposed) {
-    backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(), w.data(), y.data());
+    backward_data(t, geometry(out, weight, input, stride, padding, dilation, groups), x.data(), w.data(), w.origin(),
+                  y.data());
     if (b.data()) tenon::cpu::add_bias(t, out.size(0), out.size(1), plane(out), b.data(), y.data());
   } else {
-    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(), b.data(), y.data());
+    forward(t, geometry(input, weight, out, stride, padding, dilation, groups), x.data(), w.data(), w.origin(),
+            b.data(), y.data());
   }
   y.store();
   return TN_OK;
@@ -171,12 +176,12 @@ tn_status convolution(Call&, Tensor out, Tensor input, Tensor weight, OptTensor 
 // The gradient by the input.
 void input_gradient(const Conv& c, bool transposed, Tensor dx, Tensor dy, Tensor w) {
   const auto native = transposed ? forward_native : backward_data_native;
-  if (native(dy.dtype(), c, dy.data(), w.data(), nullptr, dx.data())) return;
+  if (native(dy.dtype(), c, dy.data(), w, nullptr, dx.data())) return;
   const Widened wide_dy(dy, true), wide_w(w, true), out(dx, false);
   if (transposed)
-    forward(out.dtype(), c, wide_dy.data(), wide_w.data(), nullptr, out.data());
+    forward(out.dtype(), c, wide_dy.data(), wide_w.data(), wide_w.origin(), nullptr, out.data());
   else
-    backward_data(out.dtype(), c, wide_dy.data(), wide_w.data(), out.data());
+    backward_data(out.dtype(), c, wide_dy.data(), wide_w.data(), wide_w.origin(), out.data());
   out.store();
 }
 

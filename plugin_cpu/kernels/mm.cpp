@@ -18,6 +18,7 @@ using namespace tenon::sdk;
 using tenon::cpu::gemm;
 using tenon::cpu::kGemmSerial;
 using tenon::cpu::Mat;
+using tenon::cpu::packed::origin;
 
 const Scalar kZero = Scalar::of(int64_t{0}), kOne = Scalar::of(int64_t{1});
 
@@ -70,7 +71,8 @@ bool place(Tensor out, Tensor self, Scalar beta) {
 }
 
 tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
-  gemm(out.dtype(), self.size(0), mat2.size(1), self.size(1), kOne, operand(self), operand(mat2), kZero, matrix(out));
+  gemm(out.dtype(), self.size(0), mat2.size(1), self.size(1), kOne, operand(self), operand(mat2), kZero, matrix(out),
+       origin(mat2));
   return TN_OK;
 }
 
@@ -79,7 +81,7 @@ tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar
   beta = factor(out, beta);
   const bool add = place(out, self, beta);
   gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2), add ? beta : kZero,
-       matrix(out));
+       matrix(out), origin(mat2));
   return TN_OK;
 }
 

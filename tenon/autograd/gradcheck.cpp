@@ -15,7 +15,7 @@ using Doubles = std::vector<double>;
 
 Doubles host_values(const Tensor& t) {
   Tensor h = t.detach().cpu().to(kDouble).contiguous();
-  const double* p = h.data_ptr<double>();
+  const double* p = h.const_data_ptr<double>();
   return Doubles(p, p + h.numel());
 }
 

@@ -56,7 +56,7 @@ std::optional<std::vector<std::size_t>> RandomSampler::next(std::size_t batch_si
   int64_t n = std::min(static_cast<int64_t>(batch_size), indices_.numel() - index_);
   if (n <= 0) return std::nullopt;
   Tensor slice = indices_.narrow(0, index_, n).to(kLong);
-  const int64_t* p = slice.data_ptr<int64_t>();
+  const int64_t* p = slice.const_data_ptr<int64_t>();
   index_ += n;
   return std::vector<std::size_t>(p, p + n);
 }

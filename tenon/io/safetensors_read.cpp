@@ -128,7 +128,7 @@ Tensor make_tensor(const Entry& e, const char* data) {
   Tensor t = empty(e.shape, TensorOptions().dtype(e.dtype));
   std::size_t bytes = e.end - e.begin;
   if (bytes == 0) return t;
-  auto* out = static_cast<char*>(t.data_ptr());
+  auto* out = t.unsafeGetTensorImpl()->host_data();
   std::memcpy(out, data + e.begin, bytes);
   if (e.dtype == kBool) {
     // Any other byte in a bool is undefined behaviour further on.

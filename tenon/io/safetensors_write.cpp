@@ -187,13 +187,13 @@ void write_safetensors(const Content& content, const std::function<void(const vo
   auto bytes = [](const Part& e) {
     return static_cast<std::size_t>(e.data.numel()) * elementSize(e.data.scalar_type());
   };
-  for (const auto& e : plan.entries) crc = crc32(crc, e.data.data_ptr(), bytes(e));
+  for (const auto& e : plan.entries) crc = crc32(crc, e.data.const_data_ptr(), bytes(e));
   static constexpr char kHex[] = "0123456789abcdef";
   std::size_t at = header.find(kChecksumMark) + kChecksumMark.size();
   for (std::size_t i = 0; i < kChecksumDigits; ++i) header[at + i] = kHex[crc >> (28 - 4 * i) & 15];
   put(header.data(), header.size());
   for (const auto& e : plan.entries) {
-    if (e.data.numel() > 0) put(e.data.data_ptr(), bytes(e));
+    if (e.data.numel() > 0) put(e.data.const_data_ptr(), bytes(e));
   }
 }
 

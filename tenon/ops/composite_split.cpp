@@ -127,7 +127,7 @@ std::vector<Tensor> tensor_split_tensor_indices_or_sections(const Tensor& self, 
               "tensor_split: argument 'tensor_indices_or_sections' must be int64 with at most 1 dimension");
   if (cuts.dim() == 0) return self.tensor_split(cuts.item().toLong(), dim);
   Tensor host = cuts.cpu().contiguous();
-  return self.tensor_split(IntArrayRef(host.data_ptr<int64_t>(), static_cast<std::size_t>(host.numel())), dim);
+  return self.tensor_split(IntArrayRef(host.const_data_ptr<int64_t>(), static_cast<std::size_t>(host.numel())), dim);
 }
 
 std::vector<Tensor> hsplit_int(const Tensor& self, int64_t n) { return equal_parts("hsplit", self, n, h_dim(self)); }

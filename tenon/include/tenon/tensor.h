@@ -25,8 +25,11 @@ struct TensorIndex;
 class TENON_API Storage {
  public:
   explicit Storage(core::Ref<core::Storage> s) : s_(std::move(s)) {}
-  void* data() const { return s_->data; }
-  void* data_ptr() const { return s_->data; }
+  void* data() const { return data_ptr(); }
+  void* data_ptr() const {
+    s_->expose();
+    return s_->data;
+  }
   std::size_t nbytes() const { return s_->bytes; }
   std::size_t use_count() const { return s_->use_count() - 1; }  // this handle does not count
   bool is_alias_of(const Storage& o) const { return s_ == o.s_; }
@@ -91,14 +94,16 @@ class TENON_API Tensor {
   bool is_type(std::string_view type) const { return this->type() == type; }
   std::string toString() const { return type(); }
 
-  // Data. The typed forms check T against the dtype and throw TypeError.
-  void* data_ptr() const { return get().host_data(); }
-  void* mutable_data_ptr() const { return get().host_data(); }
+  // Data. The typed forms check T against the dtype and throw TypeError. Reading through const_data_ptr lets backends
+  // keep what they have made of the elements, packed weights for example; the others may be written through at any
+  // time.
+  void* data_ptr() const { return get().exposed_data(); }
+  void* mutable_data_ptr() const { return get().exposed_data(); }
   const void* const_data_ptr() const { return get().host_data(); }
   template <class T>
   T* data_ptr() const {
     check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
-    return reinterpret_cast<T*>(get().host_data());
+    return reinterpret_cast<T*>(get().exposed_data());
   }
   template <class T>
   T* mutable_data_ptr() const {
@@ -106,7 +111,8 @@ class TENON_API Tensor {
   }
   template <class T>
   const T* const_data_ptr() const {
-    return data_ptr<T>();
+    check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
+    return reinterpret_cast<const T*>(get().host_data());
   }
   template <class T>
   T* data() const {

@@ -30,8 +30,12 @@ enum { TN_CPU = 1, TN_CUDA = 2, TN_CUDA_HOST = 3, TN_OPENCL = 4, TN_DEVICE_FOREI
 /* Layout 0 is strided. Others were assigned to a name at registration (from 64). */
 enum { TN_STRIDED = 0, TN_LAYOUT_FOREIGN = 64 };
 
-/* What a plugin may see of a storage. Owned by core. `writes` counts every write, so that a kernel may cache
- * something derived from the bytes (packed weights) under {id, writes}. An id is never used again. */
+/* The bytes may change without being counted: somebody else owns them, or was handed a pointer to write through. */
+enum { TN_STORAGE_EXPOSED = 1u << 0 };
+
+/* What a plugin may see of a storage. Owned by core. `writes` counts every write of core and of kernels, so that a
+ * kernel may keep something derived from the bytes (packed weights) under {id, writes}, unless TN_STORAGE_EXPOSED is
+ * among `flags`; then the bytes must be read at each call. An id is never used again. */
 typedef struct tn_storage {
   uint64_t id;
   uint64_t writes;

@@ -25,6 +25,13 @@ class TENON_API Storage : public RefCounted {
   static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter, void* context);
   static void destroy(Storage* s) noexcept;
 
+  // From now on the bytes may change unseen: plugins keep nothing that was derived from them.
+  void expose() noexcept {
+    if (!(__atomic_load_n(&head.flags, __ATOMIC_RELAXED) & TN_STORAGE_EXPOSED)) {
+      __atomic_fetch_or(&head.flags, static_cast<uint32_t>(TN_STORAGE_EXPOSED), __ATOMIC_RELAXED);
+    }
+  }
+
   tn_storage head;
   void* data;     // the first byte; on an opaque device the handle
   uint64_t base;  // on an opaque device, where in the handle the first byte is; else 0

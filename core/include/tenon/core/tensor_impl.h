@@ -70,7 +70,13 @@ class TENON_API TensorImpl : public RefCounted {
   // The host has no ordinal, as in libtorch.
   Device device() const { return slot == 0 ? Device(DeviceType::CPU) : Device(device_entry(slot).type, index); }
   // Address of the first element; only for memory that the host reads.
+  // For core and libtenon themselves: who writes through it counts the write.
   char* host_data() const { return static_cast<char*>(view.data) + view.byte_offset; }
+  // For programs, which may write through it at any time.
+  char* exposed_data() const {
+    if (storage) storage->expose();
+    return host_data();
+  }
   uint32_t version() const {
     return counter ? counter->value.load(std::memory_order_acquire) : storage->version.load(std::memory_order_acquire);
   }
