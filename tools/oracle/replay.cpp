@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gradients.h"
+#include "replay_training.h"
 #include "results.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
@@ -174,17 +175,29 @@ std::string all_forms(const core::Op& op, const CaseFile& file, const json& c, P
   return wrong;
 }
 
-}  // namespace
-
-Outcome replay(const CaseFile& file, const json& c, Place place) {
-  if (!c.contains("schema") || !c.contains("args")) {
-    return {Verdict::Skipped, "the format is not read yet: no schema"};
-  }
+Outcome replay_row(const CaseFile& file, const json& c, Place place) {
   std::string name = row_name(c.at("schema").get<std::string>());
   core::Op* op = core::find_op(name);
   if (!op || !op->row_call) return {Verdict::Skipped, "no row named " + name};
   std::string wrong = guarded("", [&] { return all_forms(*op, file, c, place); });
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
+}
+
+}  // namespace
+
+Outcome replay(const CaseFile& file, const json& c, Place place) {
+  if (c.contains("schema") && c.contains("args")) return replay_row(file, c, place);
+  try {
+    if (c.contains("module")) {
+      if (place.slot != 0) return {Verdict::Skipped, "modules are replayed on the host"};
+      return replay_module(file, c);
+    }
+    if (c.contains("optimiser")) return replay_optimiser(file, c);
+    if (c.contains("scheduler")) return replay_schedule(c);
+  } catch (const std::exception& e) {
+    return {Verdict::Failed, core::join("threw: ", e.what())};
+  }
+  return {Verdict::Skipped, "the format is not read yet: no schema, module, optimiser or scheduler"};
 }
 
 }  // namespace tenon::oracle

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/nn/oracle_modules.h"
+#include "modules.h"
 
 #include <map>
 
@@ -402,12 +402,6 @@ const std::map<std::string, Builder>& builders() {
 }
 
 }  // namespace
-
-std::vector<std::string> known_modules() {
-  std::vector<std::string> out;
-  for (const auto& entry : builders()) out.push_back(entry.first);
-  return out;
-}
 
 bool build_module(const CaseFile& file, const json& c, BuiltModule* out) {
   const auto found = builders().find(c.at("module").get<std::string>());

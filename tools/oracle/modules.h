@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+// Modules by their names, as the cases build them.
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "case_reader.h"
 #include "tenon/nn.h"
-#include "tools/oracle/case_reader.h"
 
 namespace tenon::oracle {
 
@@ -17,7 +15,6 @@ struct BuiltModule {
 
 // The module of a case from its constructor's arguments; false if there is no such module.
 bool build_module(const CaseFile& file, const json& c, BuiltModule* out);
-std::vector<std::string> known_modules();
 Tensor case_tensor(const CaseFile& file, const json& ref);
 
 }  // namespace tenon::oracle
