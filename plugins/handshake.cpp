@@ -12,6 +12,8 @@
 namespace tenon::plugins {
 namespace {
 
+bool misplaced(const void* p) { return reinterpret_cast<uintptr_t>(p) % alignof(void*) != 0; }
+
 constexpr std::size_t kMaxName = 64, kMaxText = 4096;
 constexpr std::size_t kMaxKernels = 1 << 16;
 constexpr std::size_t kMaxStruct = 1 << 16;  // bytes of any one struct, of whatever minor
@@ -28,6 +30,7 @@ const tn_plugin& descriptor_of(const Library& lib, const Expected& expected) {
   if (expected.step) expected.step(TN_PLUGIN_ENTRY);
   const tn_plugin* p = entry();
   if (!p) refuse(lib, TN_PLUGIN_ENTRY " returned no descriptor");
+  if (misplaced(p)) refuse(lib, "its descriptor is at an address that is no multiple of 8");
   if (p->struct_size < offsetof(tn_plugin, flags) || p->struct_size > kMaxStruct) {
     refuse(lib, "its descriptor says that it has ", static_cast<unsigned long>(p->struct_size), " bytes");
   }
@@ -55,7 +58,11 @@ bool plain_name(tn_str s) {
 // A tn_str whose pointer and length contradict each other, or that is longer than any honest one.
 bool broken(tn_str s) { return (!s.ptr && s.len > 0) || s.len > kMaxText; }
 
-std::string size_fault(const char* what, std::size_t size, std::size_t least) {
+// Nothing of the struct but its size has been read.
+template <class T>
+std::string size_fault(const char* what, const T* p, std::size_t least) {
+  if (misplaced(p)) return core::join(what, " is at an address that is no multiple of 8");
+  const std::size_t size = p->struct_size;
   if (size < least) return core::join(what, " is too short for the required fields");
   if (size > kMaxStruct) return core::join(what, " says that it has ", size, " bytes");
   return {};
@@ -86,7 +93,7 @@ std::string copy_device(DescriptorCopy& c) {
     if (c.plugin.flags & TN_PLUGIN_HOST_MEMORY) return {};
     return "it has no device table and does not say TN_PLUGIN_HOST_MEMORY";
   }
-  std::string fault = size_fault("its device table", theirs->struct_size, offsetof(tn_device_api, fill));
+  std::string fault = size_fault("its device table", theirs, offsetof(tn_device_api, fill));
   if (!fault.empty()) return fault;
   copy_filled(c.device, *theirs);
   c.plugin.device_api = &c.device;
@@ -115,7 +122,7 @@ std::string copy_kernels(DescriptorCopy& c) {
     std::string at = core::join("kernel of ", text(p.name), " at place ", i, " of its table");
     const tn_kernel* theirs = p.kernels[i];
     if (!theirs) return at + " is null";
-    std::string fault = size_fault(at.c_str(), theirs->struct_size, offsetof(tn_kernel, workspace));
+    std::string fault = size_fault(at.c_str(), theirs, offsetof(tn_kernel, workspace));
     if (!fault.empty()) return fault;
     copy_filled(c.kernels[i], *theirs);
     if (fault = kernel_fault(c.kernels[i], at); !fault.empty()) return fault;

@@ -29,7 +29,7 @@ static void* skewed(const void* from, size_t true_size, size_t size) {
   const size_t page = 4096, room = 16 * page;
   size_t there = size < sizeof(size_t) ? sizeof(size_t) : size < room ? size : true_size;
   char* memory = (char*)mmap(0, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  char* at = memory + room - there;
+  char* at = memory + room - (there + 7) / 8 * 8;
   mprotect(memory + room, page, PROT_NONE);
   memset(at, 0xab, there);
   memcpy(at, from, there < true_size ? there : true_size);

@@ -32,6 +32,7 @@ const Animal kRefused[] = {
     {"short_table", "its descriptor is too short"},
     {"huge_table", "its descriptor says that it has 18446744073709551615 bytes"},
     {"no_copy", "lacks the required function copy"},
+    {"misplaced", "its descriptor is at an address that is no multiple of 8"},
     {"bad_name", "no usable name"},
     {"null_name", "its descriptor has no usable name"},
     {"long_name", "its descriptor has no usable name"},
