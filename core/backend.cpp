@@ -146,6 +146,9 @@ tn_status host_alloc_out(tn_call* call, uint32_t i, int32_t ndim, const int64_t*
     TENON_CHECK(i < f.op().n_results, ValueError, "alloc_out: there is no output ", i, "; the op has ",
                 f.op().n_results);
     TENON_CHECK(!f.targets[i], ValueError, "alloc_out: output ", i, " is sized already");
+    TENON_CHECK(ndim >= 0 && ndim <= kMaxDims, ValueError, "alloc_out: a tensor has at most ", kMaxDims,
+                " dimensions, got ", ndim);
+    TENON_CHECK(ndim == 0 || sizes, ValueError, "alloc_out: argument 'sizes' is null");
     Impl t = new_tensor(f.op().name, dtype_from_abi(dtype), f.slot, f.index, ndim, sizes);
     f.targets[i] = t.get();
     if (f.form == Form::Functional) {

@@ -23,18 +23,23 @@ enum Fault {
   TOO_MANY_DIMENSIONS,
   SIZES_TWICE,
   NO_SUCH_OUTPUT,
-  UNKNOWN_DTYPE
+  UNKNOWN_DTYPE,
+  NULL_SIZES,
+  FEWER_THAN_NO_DIMENSIONS
 };
 
 const tn_host* host = nullptr;
 tn_str str(const char* s) { return {s, __builtin_strlen(s)}; }
 
 tn_status size(tn_call* call) {
-  const int64_t sizes[2] = {FAULT == NEGATIVE_SIZE ? -1 : 2, 1}, *many = sizes;
+  const int64_t sizes[2] = {FAULT == NEGATIVE_SIZE ? -1 : 2, 1}, *given = FAULT == NULL_SIZES ? nullptr : sizes;
   const tn_dtype i64 = {TN_INT, 64, 1}, strange = {77, 3, 9};
   if (FAULT == SIZES_NOTHING) return TN_OK;
-  tn_status s = host->alloc_out(call, FAULT == NO_SUCH_OUTPUT ? 5 : 0, FAULT == TOO_MANY_DIMENSIONS ? 65 : 2, many,
-                                FAULT == UNKNOWN_DTYPE ? strange : i64);
+  tn_status s = host->alloc_out(call, FAULT == NO_SUCH_OUTPUT ? 5 : 0,
+                                FAULT == TOO_MANY_DIMENSIONS        ? 65
+                                : FAULT == FEWER_THAN_NO_DIMENSIONS ? -3
+                                                                    : 2,
+                                given, FAULT == UNKNOWN_DTYPE ? strange : i64);
   return s == TN_OK && FAULT == SIZES_TWICE ? host->alloc_out(call, 0, 2, sizes, i64) : s;
 }
 

@@ -113,6 +113,8 @@ const Animal kOpened[] = {
     {"kernel_sizes_nothing", "without a size for output 0", "nonzero"},
     {"kernel_negative_size", "size -1 of dimension 0 is negative", "nonzero"},
     {"kernel_too_many_dimensions", "at most 64 dimensions, got 65", "nonzero"},
+    {"kernel_fewer_than_no_dimensions", "at most 64 dimensions, got -3", "nonzero"},
+    {"kernel_null_sizes", "alloc_out: argument 'sizes' is null", "nonzero"},
     {"kernel_sizes_twice", "alloc_out: output 0 is sized already", "nonzero"},
     {"kernel_no_such_output", "alloc_out: there is no output 5; the op has 1", "nonzero"},
     {"kernel_unknown_dtype", "no dtype has code 77, 3 bits, 9 lanes", "nonzero"},
