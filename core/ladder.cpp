@@ -62,10 +62,14 @@ void deliver(CallFrame& f, int k, Impl made) {
     return;
   }
   TensorImpl& target = *f.targets[k];
-  const bool owned = made->use_count() == 1 && made->storage->use_count() == 1;
+  const bool owned = made->use_count() == 1 && made->storage->use_count() == 1 && made->sizes() == target.sizes();
+  TensorImpl* given = f.write_back[k];
+  if (owned && given && (made->dtype == target.dtype || given->dtype == target.dtype)) {
+    f.targets[k] = f.keep(std::move(made));  // copied into what was given at the end of the call
+    return;
+  }
   if (owned && f.outs[k] == &target && (f.fresh >> k & 1) && made->dtype == target.dtype &&
-      made->sizes() == target.sizes() && made->strides() == target.strides() &&
-      made->storage->bytes == target.storage->bytes) {
+      made->strides() == target.strides() && made->storage->bytes == target.storage->bytes) {
     Impl::adopt(std::exchange(f.outs[k], made.leak()));
     f.targets[k] = f.outs[k];
     return;

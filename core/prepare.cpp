@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/call.h"
+#include "core/primitives.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 
@@ -174,7 +175,10 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
 
 void make_outputs(CallFrame& f) {
   const KernelEntry* e = nullptr;
-  if (TENON_UNLIKELY(f.form != Form::Functional)) e = find_kernel(f.op(), f.slot, 0, f.dtype);
+  if (TENON_UNLIKELY(f.form != Form::Functional)) {
+    e = find_kernel(f.op(), f.slot, 0, f.dtype);
+    if (e == nullptr) e = writing_kernel(f.op(), f.slot, f.dtype);
+  }
   for (int k = 0; k < f.op().n_results; ++k) {
     OutMeta& o = f.c.out[k];
     f.write_back[k] = nullptr;

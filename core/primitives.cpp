@@ -86,6 +86,10 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
   return true;
 }
 
+const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype) {
+  return op.by_code == ByCode::None ? nullptr : find_kernel(primitive(op.by_code), slot, 0, dtype);
+}
+
 void call_by_code(CallFrame& f) {
   const Op &op = f.op(), &p = primitive(op.by_code);
   const Impl a = operand(f, 0);
