@@ -22,8 +22,7 @@ struct Place {
 
 Place held(const Place& p, int64_t size) {
   const Tensor zero = number(0, p.at), last = number(size - 1, p.at), low = p.at <= zero, high = p.at >= last;
-  return {tenon::where(low, zero, tenon::where(high, last, p.at)),
-          tenon::where(low.logical_or(high), zero, p.slope)};
+  return {tenon::where(low, zero, tenon::where(high, last, p.at)), tenon::where(low.logical_or(high), zero, p.slope)};
 }
 
 // Mirrors at low and high, which are half of the integers given.
@@ -168,12 +167,12 @@ Tensor grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t mode, in
 Tensor grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t border, bool align_corners) {
   return sampled(input, grid, {mode, border, align_corners});
 }
-Both grid_sampler_2d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode,
-                              int64_t border, bool align_corners, std::array<bool, 2> mask) {
+Both grid_sampler_2d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
+                              bool align_corners, std::array<bool, 2> mask) {
   return sampled_backward(grad, input, grid, {mode, border, align_corners}, mask);
 }
-Both grid_sampler_3d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode,
-                              int64_t border, bool align_corners, std::array<bool, 2> mask) {
+Both grid_sampler_3d_backward(const Tensor& grad, const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
+                              bool align_corners, std::array<bool, 2> mask) {
   return sampled_backward(grad, input, grid, {mode, border, align_corners}, mask);
 }
 
