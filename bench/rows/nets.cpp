@@ -45,6 +45,21 @@ Tensor attention(Tensor const& q, Tensor const& k, Tensor const& v) {
 #endif
 }
 
+// Two layers of 256 over 50 steps of 32 sequences.
+auto lstm_step(bool backward) {
+  return [=] {
+    nn::LSTM net(nn::LSTMOptions(256, 256).num_layers(2));
+    return [=, x = torch::randn({50, 32, 256}), grad = torch::randn({50, 32, 256})]() mutable {
+      torch::AutoGradMode mode(backward);
+      auto y = std::get<0>(net->forward(x));
+      if (!backward) return keep(y);
+      net->zero_grad();
+      y.backward(grad);
+      keep(net->parameters()[0].grad());
+    };
+  };
+}
+
 }  // namespace
 
 void nets_rows(Suite& s) {
@@ -58,6 +73,8 @@ void nets_rows(Suite& s) {
           return [=, x = torch::randn({batch, 3, 224, 224})]() mutable { keep(net->forward(x)); };
         },
         "eval forward, 224x224, batch norm not folded");
+  row("lstm_fwd", lstm_step(false));
+  row("lstm_fwd_bwd", lstm_step(true));
   for (auto type : {torch::kFloat, torch::kBFloat16})
     row(type == torch::kFloat ? "sdpa_8x512x64" : "sdpa_8x512x64_bf16", [=] {
       auto t = [=] { return torch::randn({1, 8, 512, 64}).to(type); };

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Small calls: what a call costs before any arithmetic. No gradients are recorded.
+#include <thread>
+
 #include "bench/rows/rows.h"
 
 void small_rows(Suite& s) {
@@ -11,6 +13,23 @@ void small_rows(Suite& s) {
   row("zeros_8", [] { return [] { keep(torch::zeros({8})); }; });
   row(
       "add_1", [] { return [a = torch::rand({1}), b = torch::rand({1})] { keep(a + b); }; }, "fresh output");
+  // As add_1, by two threads at once: a call of each takes what one alone takes, unless they meet in something shared.
+  // As many as make the start of a thread, milliseconds on some virtual machines, small.
+  constexpr long kEach = 2000000;
+  row(
+      "add_1_by_two",
+      [] {
+        return [] {
+          const auto adds = [] {
+            const auto a = torch::rand({1}), b = torch::rand({1});
+            for (long i = 0; i < kEach; ++i) keep(a + b);
+          };
+          std::thread other(adds);
+          adds();
+          other.join();
+        };
+      },
+      "a call of each of two threads", kEach);
   row("add_1_out", [] {
     return [a = torch::rand({1}), b = torch::rand({1}), o = torch::rand({1})]() mutable { torch::add_out(o, a, b); };
   });
