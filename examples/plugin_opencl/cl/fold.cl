@@ -20,14 +20,21 @@ typedef C A;
 A start_of(C v) { return CODE >= 6 ? (A)(v != 0) : (A)v; }
 
 A joined(A a, A b) {
-  switch (CODE) {
-    case 0: return KIND(X) == 0 ? a | b : a + b;
-    case 1: return KIND(X) == 0 ? a & b : a * b;
-    case 2: return NAN_OF(a) || a > b ? a : b;
-    case 3: return NAN_OF(a) || a < b ? a : b;
-    case 6: return a | b;
-    default: return a & b;
-  }
+#if CODE == 0
+  return ADD(X, a, b);
+#elif CODE == 1
+  return MULTIPLY(X, a, b);
+#elif CODE == 2
+  return NAN_OF(a) || a > b ? a : b;
+#elif CODE == 3
+  return NAN_OF(a) || a < b ? a : b;
+#elif CODE == 6
+  return a | b;
+#elif CODE == 7
+  return a & b;
+#else
+  return a;  // positions are compared where they are found
+#endif
 }
 
 #ifdef KERNEL_reduce

@@ -28,7 +28,7 @@ __kernel void gather_of(Grid g, __global char* y, __global const char* index, __
 COMPUTE(X) scattered(COMPUTE(X) a, COMPUTE(X) b) {
   switch (CODE) {
     case 0: return b;
-    case 1: return KIND(X) == 0 ? a | b : a + b;
+    case 1: return ADD(X, a, b);
     case 2: return NAN_OF(a) || a > b ? a : b;
     default: return NAN_OF(a) || a < b ? a : b;
   }

@@ -58,6 +58,18 @@ typedef float wide;
 #define SUM(T) JOIN(SUM_, T)
 #define KIND(T) JOIN(KIND_, T)
 
+// Of bool, a sum is `or` and a product `and`. These, not `?:`: floats have neither.
+#define ADD_0(a, b) ((a) | (b))
+#define ADD_1(a, b) ((a) + (b))
+#define ADD_2(a, b) ((a) + (b))
+#define ADD_3(a, b) ((a) + (b))
+#define MULTIPLY_0(a, b) ((a) & (b))
+#define MULTIPLY_1(a, b) ((a) * (b))
+#define MULTIPLY_2(a, b) ((a) * (b))
+#define MULTIPLY_3(a, b) ((a) * (b))
+#define ADD(T, a, b) JOIN(ADD_, KIND(T))(a, b)
+#define MULTIPLY(T, a, b) JOIN(MULTIPLY_, KIND(T))(a, b)
+
 float load_bfloat(__global const ushort* p, long i) { return as_float((uint)p[i] << 16); }
 void store_bfloat(__global ushort* p, long i, float v) {
   const uint b = as_uint(v);
