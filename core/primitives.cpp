@@ -83,7 +83,9 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
       return no(join("needs all primitives, and there is no kernel for ", p->name));
     }
   }
-  return true;
+  // Else every step of it would go through the host.
+  const Op& binary = primitive(ByCode::Binary);
+  return find_kernel(binary, slot, 0, dtype) ? true : no(join(binary.name, " has no kernel for ", dtype_name(dtype)));
 }
 
 const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype) {
