@@ -14,6 +14,6 @@ export TENON_ADD_PLUGIN_PATH="$work/opencl/lib"
 "$tenon" plugins --load > "$log"
 grep -q '^opencl *opened *opencl *0.1.0 *13 ' "$log" || die "$(cat "$log")"
 "$tenon" devices | grep 'opencl:0 .*asynchronous, opaque' || die "the device is not opaque"
-"$work/app/step" opencl
+"$work/app/step" opencl --native
 "$work/app/device" opencl
 "$build/bin/tenon_oracle" "$root/tests/oracle" --device opencl -j 2 --shards 8 --shard 3 --seconds 120
