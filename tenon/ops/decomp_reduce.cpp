@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Reductions, one dimension after the other, and scans.
+#include <algorithm>
 #include <cmath>
 
 #include "tenon/ops/decomp.h"
