@@ -62,8 +62,8 @@ class Opaque : public ::testing::Test {
   }
   ~Opaque() override { core::unregister_backend(backend_); }
 
-  const TensorOptions there_ = TensorOptions(Device("opaque_test"));
   test::FakeDevice fake_;
+  const TensorOptions there_ = TensorOptions(Device("opaque_test"));  // behind the device that it names
   tn_kernel kernels_[2];
   const tn_kernel* list_[2] = {&kernels_[0], &kernels_[1]};
   tn_plugin plugin_{};
