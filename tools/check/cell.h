@@ -33,6 +33,8 @@ Findings run_bad_arguments(const Cell& cell, Place elsewhere);
 Findings run_other_shapes(const Cell& cell, Place reference);
 // What holds of a call as a whole: properties from Schema on.
 Findings run_whole(const Cell& cell, Place elsewhere);
+// What a device is asked beside the host: properties from Sentinels on.
+Findings run_guest(const Cell& cell);
 // A dtype that the row does not claim.
 Findings run_unclaimed(const Cell& cell);
 // A call of which tests/oracle says that it is refused.

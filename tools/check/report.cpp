@@ -62,6 +62,20 @@ std::string encode(const std::string& id, const Findings& findings) {
   return out;
 }
 
+std::vector<Finding> decode(const std::string& encoded, std::string& id) {
+  std::vector<Finding> out;
+  std::size_t tab = encoded.find('\t');
+  id = encoded.substr(0, tab);
+  while (tab != std::string::npos) {
+    std::size_t end = encoded.find('\t', tab + 1);
+    const std::string part = encoded.substr(tab + 1, end == std::string::npos ? end : end - tab - 1);
+    auto verdict = static_cast<Verdict>(std::find(kVerdicts, kVerdicts + 3, part[0]) - kVerdicts);
+    out.push_back({static_cast<Property>(part[1] - 'A'), verdict, part.substr(2)});
+    tab = end;
+  }
+  return out;
+}
+
 void Report::Counts::add(const Counts& c) {
   passed += c.passed;
   failed += c.failed;
@@ -76,22 +90,16 @@ void Report::count(const std::string& id, Property p, Verdict v) {
 }
 
 void Report::add(const std::string& encoded) {
-  std::size_t tab = encoded.find('\t');
-  const std::string id = encoded.substr(0, tab);
-  while (tab != std::string::npos) {
-    std::size_t end = encoded.find('\t', tab + 1);
-    const std::string part = encoded.substr(tab + 1, end == std::string::npos ? end : end - tab - 1);
-    auto verdict = static_cast<Verdict>(std::find(kVerdicts, kVerdicts + 3, part[0]) - kVerdicts);
-    auto property = static_cast<Property>(part[1] - 'A');
-    const char* name = kPropertyNames[static_cast<int>(property)];
-    count(id, property, verdict);
-    if (verdict == Verdict::NotRun) ++reasons_[std::string(name) + ": " + kind_of_reason(part.substr(2))];
-    if (verdict == Verdict::Failed || (list_ && verdict == Verdict::NotRun)) {
-      std::printf("%s %s, %s: %s\n", verdict == Verdict::Failed ? "FAILED" : "not run", id.c_str(), name,
-                  part.c_str() + 2);
+  std::string id;
+  for (const Finding& f : decode(encoded, id)) {
+    const char* name = kPropertyNames[static_cast<int>(f.property)];
+    count(id, f.property, f.verdict);
+    if (f.verdict == Verdict::NotRun) ++reasons_[std::string(name) + ": " + kind_of_reason(f.reason)];
+    if (f.verdict == Verdict::Failed || (list_ && f.verdict == Verdict::NotRun)) {
+      std::printf("%s %s, %s: %s\n", f.verdict == Verdict::Failed ? "FAILED" : "not run", id.c_str(), name,
+                  f.reason.c_str());
       std::fflush(stdout);
     }
-    tab = end;
   }
 }
 

@@ -15,6 +15,7 @@ namespace tenon::check {
 
 // One item's findings as text without newline, and back.
 std::string encode(const std::string& id, const Findings& findings);
+std::vector<Finding> decode(const std::string& encoded, std::string& id);
 
 class Report {
  public:

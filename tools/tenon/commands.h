@@ -7,6 +7,8 @@
 
 namespace tenon::command {
 
+struct CheckOptions;
+
 void plugins(bool load, bool json);
 void devices(bool json);
 void ops(const std::string& name, bool json);  // empty: all
@@ -15,5 +17,7 @@ void why(const std::string& op, const std::string& device, const std::string& dt
 void inspect(const std::string& file, bool json, int seconds);
 // Writes the project of a backend into `dir`, empty: a folder with its name. Nothing is overwritten.
 void new_plugin(const std::string& name, const std::string& dir);
+// Runs the operators on a plugin's device; true if nothing failed and the level is reached.
+bool check_plugin(const CheckOptions& o);
 
 }  // namespace tenon::command

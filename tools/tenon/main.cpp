@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "check.h"
 #include "commands.h"
 #include "tenon/abi/client.h"
 #include "tenon/core/error.h"
@@ -26,6 +27,7 @@ constexpr const char* kExamples =
     "  tenon ops add                     schemas and texts of add, and who serves it\n"
     "  tenon why add.Tensor cpu float32  every rung that could serve the call, and its reason\n"
     "  tenon inspect ./libtenon_x.so     what a plugin's file says of itself, without running it\n"
+    "  tenon check ./libtenon_x.so       runs the operators on its device and compares with the host's\n"
     "  tenon new-plugin mine             writes the project of a backend for the device 'mine'\n"
     "\n"
     "Environment:\n"
@@ -33,6 +35,31 @@ constexpr const char* kExamples =
     "  TENON_ADD_PLUGIN_PATH    search these folders first\n"
     "  TENON_PLUGINS_SELECT     use only plugins with these names (globs, with ',' between)\n"
     "  TENON_PLUGINS_DISABLE    leave these out";
+
+constexpr const char* kCheck =
+    "Runs the operators on a plugin's device, in child processes, and compares with the CPU plugin in float64: values,\n"
+    "strides, dtypes, errors, bytes around outputs, threads, allocations that fail. Level 0 is memory, copies, streams\n"
+    "and every operator through whatever rung; 1 asks for native fill and copy; 2 for the thirteen primitives and for\n"
+    "training without the host. Exits with 0 if nothing failed and the level is reached.";
+
+CLI::App* add_check(CLI::App& app, tenon::command::CheckOptions& o) {
+  CLI::App* c = app.add_subcommand("check", kCheck);
+  c->add_option("FILE", o.file, "A library: build/lib/libtenon_mine.so")->required();
+  c->add_option("--level", o.level, "What it must reach")->check(CLI::Range(0, 2))->capture_default_str();
+  c->add_option("--op", o.op, "Only operators and checks in whose name this regular expression is found");
+  c->add_option("--seconds", o.seconds, "How long one check may take")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  c->add_option("-j", o.processes, "Processes at once")->check(CLI::Range(1, 256))->capture_default_str();
+  c->add_option("--reference", o.reference, "The device that is right")->capture_default_str();
+  c->add_option("--calls", o.calls, "A folder of calls to try; default: share/tenon/check of the installation");
+  c->add_option("--cases", o.cases, "A folder of oracle cases, for more calls");
+  c->add_option("--json", o.json, "Write the report as JSON to this file; '-': print it instead of the text");
+  c->add_option("--junit", o.junit, "The same as JUnit's XML");
+  c->add_flag("--table", o.table, "Say of each operator and dtype who serves it");
+  c->add_flag("--text", o.text, "Print the text although another report goes to standard output");
+  return c;
+}
 
 }  // namespace
 
@@ -80,6 +107,8 @@ int main(int argc, char** argv) {
       "README.md with the way from there to a passing backend. Files that exist are never overwritten.");
   create->add_option("NAME", name, "Of the plugin and its device: small letters, digits, '_'")->required();
   create->add_option("--dir", dir, "The folder to write into; default: NAME");
+  tenon::command::CheckOptions asked;
+  CLI::App* check = add_check(app, asked);
   app.footer(kExamples);
   CLI11_PARSE(app, argc, argv);
 
@@ -89,6 +118,7 @@ int main(int argc, char** argv) {
     if (*ops) tenon::command::ops(name, json);
     if (*inspect) tenon::command::inspect(file, json, seconds);
     if (*create) tenon::command::new_plugin(name, dir);
+    if (*check) return tenon::command::check_plugin(asked) ? 0 : 1;
     if (*why) tenon::command::why(op, device, dtype, json);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon: %s\n", e.what());

@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "tenon/core/allocator.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/ops.h"
+
+namespace tenon::check {
+namespace {
+
+struct Watch {
+  int slot = -1;
+  tn_device_api own{};  // the plugin's
+  std::atomic<bool> failing{false};
+  std::atomic<int> failed{0};
+  std::atomic<uint64_t> copies{0};
+};
+
+Watch& watch() {
+  static Watch w;
+  return w;
+}
+
+tn_status watched_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+  Watch& w = watch();
+  if (!w.failing.load()) return w.own.alloc(context, index, bytes, stream, handle);
+  ++w.failed;
+  return TN_ERROR_MEMORY;
+}
+
+tn_status watched_copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
+                       const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+  ++watch().copies;
+  return watch().own.copy(context, dst_device, dst, dst_offset, src_device, src, src_offset, bytes, stream);
+}
+
+// 0, 1, 2 ... as bytes, from `first` on.
+core::Impl host_bytes(int64_t n, int first) {
+  core::Impl t = core::new_tensor("check", kUInt8, 0, 0, 1, &n);
+  for (int64_t i = 0; i < n; ++i) t->host_data()[i] = static_cast<char>(first + i * 7);
+  return t;
+}
+
+core::Impl device_bytes(Place place, int64_t n) {
+  return core::new_tensor("check", kUInt8, place.slot, place.index, 1, &n);
+}
+
+bool same_bytes(core::TensorImpl& a, core::TensorImpl& b) {
+  return a.numel == b.numel && std::memcmp(a.host_data(), b.host_data(), static_cast<std::size_t>(a.numel)) == 0;
+}
+
+core::Impl part(const core::Impl& t, int64_t begin, int64_t n) {
+  const int64_t one = 1;
+  return core::TensorImpl::make(kUInt8, t->storage, t->byte_offset() + static_cast<uint64_t>(begin), 1, &n, &one);
+}
+
+// Blocks of many sizes keep what was written to them while others come and go.
+std::string check_memory(Place place) {
+  std::vector<std::pair<core::Impl, core::Impl>> kept;
+  int seed = 1;
+  for (int64_t n : {1, 3, 64, 511, 512, 513, 4096, 100003, 3 << 20, 25 << 20}) {
+    core::Impl host = host_bytes(n, ++seed), there = device_bytes(place, n);
+    core::copy(*there, *host);
+    kept.emplace_back(host, there);
+    core::Impl passing = device_bytes(place, n);
+    core::copy(*passing, *host_bytes(n, 99));
+  }
+  for (const auto& [host, there] : kept) {
+    core::Impl back = host_bytes(host->numel, 0);
+    core::copy(*back, *there);
+    if (!same_bytes(*back, *host)) return core::join("a block of ", host->numel, " bytes does not keep its bytes");
+  }
+  kept.clear();
+  core::cache_trim(place.slot, place.index);
+  return "";
+}
+
+// Host to device, on the device and back, from and to the middle of blocks; no byte beside them moves.
+std::string check_copies(Place place) {
+  constexpr int64_t kSize = 5000;
+  struct {
+    int64_t from, to, n;
+  } constexpr kWays[] = {{0, 0, kSize}, {1, 2, 3}, {17, 1024, 511}, {4096, 1, 900}, {4999, 0, 1}};
+  for (const auto& way : kWays) {
+    core::Impl a = host_bytes(kSize, 1), b = host_bytes(kSize, 120);
+    core::Impl there_a = device_bytes(place, kSize), there_b = device_bytes(place, kSize);
+    core::copy(*there_a, *a);
+    core::copy(*there_b, *b);
+    core::copy(*part(there_b, way.to, way.n), *part(there_a, way.from, way.n));
+    std::memcpy(b->host_data() + way.to, a->host_data() + way.from, static_cast<std::size_t>(way.n));
+    core::Impl back = host_bytes(kSize, 0);
+    core::copy(*back, *there_b);
+    const std::string what = core::join(way.n, " bytes from offset ", way.from, " to ", way.to);
+    if (!same_bytes(*back, *b)) return core::join("on the device, ", what, ": other bytes arrive, or elsewhere");
+    core::copy(*part(there_b, way.to, way.n), *part(back, way.from, way.n));
+    std::memmove(b->host_data() + way.to, b->host_data() + way.from, static_cast<std::size_t>(way.n));
+    core::Impl again = host_bytes(kSize, 0);
+    core::copy(*part(again, way.from, way.n), *part(there_b, way.to, way.n));
+    if (!same_bytes(*part(again, way.from, way.n), *part(b, way.to, way.n))) {
+      return core::join("from the host and back, ", what, ": other bytes arrive");
+    }
+  }
+  return "";
+}
+
+std::string check_fill(Place place) {
+  const tn_device_api& api = *core::device_entry(place.slot).api;
+  if (!api.fill) return "?the device table has no fill: core copies from the host";
+  for (uint32_t pattern : {1u, 2u, 4u, 8u}) {
+    constexpr int64_t kSize = 256;
+    const unsigned char bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    core::Impl there = device_bytes(place, kSize), expected = host_bytes(kSize, 3), back = host_bytes(kSize, 0);
+    core::copy(*there, *expected);
+    const uint64_t count = 5, offset = 32;
+    core::check_device(place.slot, place.index, "fill",
+                       api.fill(api.context, place.index, there->view.data, there->view.byte_offset + offset, bytes,
+                                pattern, count, nullptr));
+    core::synchronize(place.slot, place.index);
+    for (uint64_t k = 0; k < count * pattern; ++k) {
+      expected->host_data()[offset + k] = static_cast<char>(bytes[k % pattern]);
+    }
+    core::copy(*back, *there);
+    if (!same_bytes(*back, *expected)) return core::join("patterns of ", pattern, " bytes: other bytes than expected");
+  }
+  return "";
+}
+
+struct Stream {
+  Stream(const tn_device_api& api, Place place) : api(api), place(place) {
+    core::check_device(place.slot, place.index, "stream_create",
+                       api.stream_create(api.context, place.index, 0, &stream));
+  }
+  ~Stream() { api.stream_destroy(api.context, place.index, stream); }
+  const tn_device_api& api;
+  Place place;
+  tn_stream* stream = nullptr;
+};
+
+struct Event {
+  Event(const tn_device_api& api, Place place) : api(api), place(place) {
+    core::check_device(place.slot, place.index, "event_create", api.event_create(api.context, place.index, 0, &event));
+  }
+  ~Event() { api.event_destroy(api.context, place.index, event); }
+  const tn_device_api& api;
+  Place place;
+  tn_event* event = nullptr;
+};
+
+// The stream of this thread, for a while.
+struct OnStream {
+  OnStream(Place place, tn_stream* s) : place(place), before(core::current_stream(place.slot, place.index)) {
+    core::set_current_stream(place.slot, place.index, s);
+  }
+  ~OnStream() { core::set_current_stream(place.slot, place.index, before); }
+  Place place;
+  tn_stream* before;
+};
+
+constexpr int64_t kMany = 1 << 18;
+constexpr int kSteps = 20;
+
+// Adds one twenty times; each call needs the one before it.
+Tensor chain(Tensor x) {
+  for (int k = 0; k < kSteps; ++k) x = x.add(1);
+  return x;
+}
+
+std::string wrong_sum(const Tensor& on_device) {
+  const Tensor host = on_device.cpu();
+  const double low = host.min().item<double>(), high = host.max().item<double>();
+  if (low == 1 + kSteps && high == 1 + kSteps) return "";
+  return core::join("elements between ", low, " and ", high, " instead of ", 1 + kSteps);
+}
+
+TensorOptions options_of(Place place) {
+  const auto& e = core::device_entry(place.slot);
+  return TensorOptions().device(Device(e.type, static_cast<DeviceIndex>(place.index)));
+}
+
+// Kernels and then a copy on one stream.
+std::string check_stream(Place place) {
+  const tn_device_api& api = *core::device_entry(place.slot).api;
+  if (!api.stream_create || !api.stream_destroy) return wrong_sum(chain(full({kMany}, 1., options_of(place))));
+  Stream s(api, place);
+  std::string wrong;
+  {
+    OnStream on(place, s.stream);
+    wrong = wrong_sum(chain(full({kMany}, 1., options_of(place))));
+    core::synchronize(place.slot, place.index);
+  }
+  core::cache_trim(place.slot, place.index);
+  return wrong;
+}
+
+// One stream computes, another one waits for its event and goes on from there.
+std::string check_events(Place place) {
+  const tn_device_api& api = *core::device_entry(place.slot).api;
+  if (!api.stream_create || !api.stream_destroy) return "?the device has no streams";
+  if (!api.event_create || !api.event_destroy || !api.event_record || !api.event_wait) return "?the device has no events";
+  Stream one(api, place), two(api, place);
+  Event ready(api, place);
+  std::string wrong;
+  {
+    Tensor x, y;
+    {
+      OnStream on(place, one.stream);
+      x = chain(full({kMany}, 1 - double{kSteps}, options_of(place)));
+      core::check_device(place.slot, place.index, "event_record",
+                         api.event_record(api.context, place.index, ready.event, one.stream));
+    }
+    OnStream on(place, two.stream);
+    core::check_device(place.slot, place.index, "event_wait",
+                       api.event_wait(api.context, place.index, ready.event, two.stream));
+    wrong = wrong_sum(chain(x));
+    core::synchronize(place.slot, place.index);
+    int32_t done = 1;
+    if (api.event_query) {
+      core::check_device(place.slot, place.index, "event_query",
+                         api.event_query(api.context, place.index, ready.event, &done));
+    }
+    if (wrong.empty() && !done) wrong = "the event of finished work is not done";
+  }
+  core::synchronize(place.slot, place.index);
+  core::cache_trim(place.slot, place.index);
+  return wrong;
+}
+
+std::string not_native(Place place, const char* op) {
+  std::string out;
+  for (ScalarType t : {kFloat, kInt32, kBool}) {
+    for (const core::Rung& r : core::explain(core::get_op(op), place.slot, t)) {
+      if (r.rung != "native" || r.serves) continue;
+      if (out.empty()) out = core::join(op, " is not native: ", dtype_name(t), ": ", r.reason);
+    }
+  }
+  return out;
+}
+
+std::string check_native_fill(Place place) {
+  std::string wrong = not_native(place, "fill.Scalar");
+  if (!wrong.empty()) return wrong;
+  Tensor x = full({6, 8}, 1., options_of(place)), part = x.t().slice(0, 1, 7, 2);
+  const uint64_t copies = copies_of_device();
+  part.fill_(5);
+  if (copies_of_device() != copies) return "fill of a strided view goes through the host: its kernel needs any_strides()";
+  Tensor expected = full({6, 8}, 1.);
+  expected.t().slice(0, 1, 7, 2).fill_(5);
+  return equal(x.cpu(), expected) ? "" : "a strided fill: other values";
+}
+
+std::string check_native_copy(Place place) {
+  std::string wrong = not_native(place, "copy");
+  if (!wrong.empty()) return wrong;
+  const Tensor host = arange(48).reshape({6, 8});
+  const Tensor there = host.to(options_of(place).device());
+  for (ScalarType to : {kFloat, kInt32, kBool, kLong}) {
+    Tensor out = zeros({8, 3}, options_of(place).dtype(to));
+    const Tensor from = there.t().slice(1, 0, 6, 2);
+    const uint64_t copies = copies_of_device();
+    out.copy_(from);
+    if (copies_of_device() != copies) {
+      return core::join("copy from strided int64 to ", dtype_name(to),
+                        " goes through the host: its kernel needs any_strides() and mixed_dtypes()");
+    }
+    if (!equal(out.cpu(), host.t().slice(1, 0, 6, 2).to(to))) {
+      return core::join("copy from strided int64 to ", dtype_name(to), ": other values");
+    }
+  }
+  return "";
+}
+
+// In float32, or the integers that a primitive gives instead.
+std::string check_primitives(Place place) {
+  std::string missing;
+  for (int i = 0; i < core::op_count(); ++i) {
+    const core::Op& op = core::op_at(i);
+    if (!(op.flags & core::kOpPrimitive)) continue;
+    const core::DtypeMask claimed = core::parse_dtype_mask(op.dtypes);
+    const ScalarType t = claimed.has(kFloat) ? kFloat : kInt32;
+    const auto rungs = core::explain(op, place.slot, t);
+    const bool native =
+        std::any_of(rungs.begin(), rungs.end(), [](const core::Rung& r) { return r.rung == "native" && r.serves; });
+    if (!native) missing += core::join(missing.empty() ? "" : " ", op.name);
+  }
+  return missing.empty() ? "" : "primitives without a kernel: " + missing;
+}
+
+}  // namespace
+
+void watch_device(int slot) {
+  Watch& w = watch();
+  if (w.slot >= 0 || slot == 0) return;
+  // The loader's own copy of the plugin's table, which is not constant.
+  auto* api = const_cast<tn_device_api*>(core::device_entry(slot).api);
+  w.own = *api;
+  w.slot = slot;
+  api->alloc = watched_alloc;
+  api->copy = watched_copy;
+}
+
+bool can_fail_allocations(int slot) { return watch().slot == slot; }
+uint64_t copies_of_device() noexcept { return watch().copies.load(); }
+
+FailingAllocations::FailingAllocations() {
+  watch().failed = 0;
+  watch().failing = true;
+}
+FailingAllocations::~FailingAllocations() { watch().failing = false; }
+int FailingAllocations::count() const noexcept { return watch().failed.load(); }
+
+const std::vector<DeviceCheck>& device_checks() {
+  static const std::vector<DeviceCheck> all = {
+      {"device.memory", 0, check_memory},
+      {"device.copies", 0, check_copies},
+      {"device.fill", 0, check_fill},
+      {"device.stream", 0, check_stream},
+      {"device.events", 0, check_events},
+      {"device.native_fill", 1, check_native_fill},
+      {"device.native_copy", 1, check_native_copy},
+      {"device.primitives", 2, check_primitives},
+      {"device.train_mlp", 2, check_mlp},
+      {"device.train_conv_net", 2, check_conv_net},
+  };
+  return all;
+}
+
+}  // namespace tenon::check

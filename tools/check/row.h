@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Everything that is checked of one row on a device.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../oracle/workers.h"
+#include "cell.h"
+#include "samples.h"
+
+namespace tenon::check {
+
+inline constexpr ScalarType kDtypes[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64,
+                                         kInt32,  kInt16, kInt8, kUInt8,    kBool};
+
+// -1 as the slot when the device is not there.
+Place find_place(const std::string& device);
+
+struct RowOptions {
+  std::string device = "cpu", reference = "ref";
+  std::size_t samples = 1000;  // cases to take: more than any row has
+  bool gradients = true;
+  bool guests = false;  // also what a device is asked beside the host: properties from Sentinels on
+};
+
+// What there is to call the row with; empty where nothing fits.
+std::vector<Spec> samples_of(const core::Op& op, const RowOptions& o, const CaseLibrary& library,
+                             const CallFiles& calls);
+
+class Row {
+ public:
+  // ValueError where a device is not there.
+  Row(const core::Op& op, const RowOptions& o, const CaseLibrary& library, const CallFiles& calls);
+  bool has_samples() const { return !specs_.empty(); }
+  // Sends {"start", ...} before and {"found", encode(...)} behind each item from `first` on.
+  void run(int first, const oracle::Send& send);
+
+ private:
+  enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Whole, Refused, Guest };
+  struct Item {
+    Task task;
+    std::size_t spec;
+    ScalarType dtype;
+    Memory memory;
+  };
+  static const char* const kTaskNames[];
+  void list_items(const RowOptions& o);
+  void list_cells(std::size_t s);
+  bool fits(const Spec& s, ScalarType t) const;
+  std::string id_of(const Item& item) const;
+  Findings findings_of(const Item& item);
+  Findings claims() const;
+
+  const core::Op& op_;
+  Place place_, reference_;
+  std::vector<Spec> specs_, refused_;
+  std::size_t cases_ = 0;
+  std::vector<Item> items_;
+  std::set<ScalarType> tried_, worked_;
+};
+
+}  // namespace tenon::check

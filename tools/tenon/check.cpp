@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The conformance runner of tools/check against the file of a plugin.
+#include "check.h"
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "../check/device.h"
+#include "../check/report.h"
+#include "../check/row.h"
+#include "child.h"
+#include "commands.h"
+#include "tenon/core/device.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/plugins/plugins.h"
+
+namespace tenon::command {
+namespace {
+
+namespace fs = std::filesystem;
+using check::Findings;
+using check::Place;
+using check::Verdict;
+using nlohmann::json;
+using oracle::Line;
+
+std::string installed_calls() {
+  std::error_code ec;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ec);
+  return (program.parent_path().parent_path() / "share/tenon/check").string();
+}
+
+// Opens the plugin in this process; only children do.
+plugins::Info open(const std::string& file) {
+  plugins::Info info = plugins::load(file);
+  TENON_CHECK(info.state == plugins::State::Opened, ValueError, file, ": ", plugins::to_string(info.state), ": ",
+              info.reason);
+  return info;
+}
+
+void describe(const CheckOptions& o, CheckResult& r) {
+  const ChildResult child = run_in_child(
+      [&](const Send& send) {
+        const plugins::Info info = open(o.file);
+        const Place place = check::find_place(info.device);
+        TENON_CHECK(place.slot >= 0, ValueError, "its device '", info.device, "' cannot be used");
+        send(json{{"name", info.name}, {"device", info.device}, {"version", info.version},
+                  {"kernels", info.kernels}, {"quarantined", info.quarantined}}.dump());
+      },
+      o.seconds);
+  TENON_CHECK(child.failure.empty(), ValueError, o.file, ": cannot be checked, as opening it failed: ", child.failure,
+              ". `tenon inspect` shows what the file says of itself");
+  const json said = json::parse(child.text);
+  r.plugin = said.at("name");
+  r.device = said.at("device");
+  r.version = said.at("version");
+  r.kernels = said.at("kernels");
+  r.quarantined = said.at("quarantined").get<std::vector<std::string>>();
+}
+
+const char* const kRungs[][2] = {{"native", "native"}, {"decomposition", "decomposed"}, {"staged", "staged"}};
+
+// "float32=native int64=staged": what serves the row in each dtype that it claims.
+std::string coverage_of(const core::Op& op, int slot) {
+  std::string out;
+  const core::DtypeMask claimed = core::parse_dtype_mask(op.dtypes);
+  for (ScalarType t : check::kDtypes) {
+    if (!claimed.has(t)) continue;
+    std::string by = "none";
+    for (const core::Rung& rung : core::explain(op, slot, t)) {
+      if (!rung.serves) continue;
+      for (const auto& name : kRungs) {
+        if (rung.rung == name[0]) by = name[1];
+      }
+      break;
+    }
+    out += core::join(out.empty() ? "" : " ", dtype_name(t), "=", by);
+  }
+  return out;
+}
+
+class Runner {
+ public:
+  Runner(const CheckOptions& o, CheckResult& r)
+      : o_(o), r_(r), calls_(o.calls.empty() ? installed_calls() : o.calls), library_(o.cases) {
+    rows_.reference = o.reference;
+    rows_.device = r.device;
+    rows_.gradients = false;  // formulas are core's
+    rows_.guests = true;
+    const std::regex wanted(o.op);
+    for (const check::DeviceCheck& c : check::device_checks()) {
+      if (std::regex_search(c.name, wanted)) checks_.push_back(&c);
+    }
+    for (int i = 0; i < core::op_count(); ++i) {
+      const core::Op& op = core::op_at(i);
+      if (op.row_call.load() && std::regex_search(op.name, wanted)) ops_.push_back(&op);
+    }
+    TENON_CHECK(!ops_.empty() || !checks_.empty(), ValueError, "no operator and no check has a name with '", o.op, "'");
+  }
+  void run();
+
+ private:
+  void in_child(int file, int first, const oracle::Send& send);
+  void device_check(const check::DeviceCheck& c, Place place, const oracle::Send& send);
+  void row(const core::Op& op, int slot, int first, const oracle::Send& send);
+  void receive(const Line& l);
+  void died(const std::string& id, int signal);
+  void judge_levels();
+
+  const CheckOptions& o_;
+  CheckResult& r_;
+  check::CallFiles calls_;
+  check::CaseLibrary library_;
+  check::RowOptions rows_;
+  std::vector<const check::DeviceCheck*> checks_;
+  std::vector<const core::Op*> ops_;
+};
+
+void Runner::device_check(const check::DeviceCheck& c, Place place, const oracle::Send& send) {
+  send({"start", std::string("0 ") + c.name});
+  std::string wrong;
+  try {
+    const bool host = place.slot == 0 && c.level == 0;
+    wrong = host ? "?the device is the host, whose memory is core's own" : c.run(place);
+  } catch (const std::exception& e) {
+    wrong = e.what();
+  }
+  for (char& ch : wrong) {
+    if (ch == '\n' || ch == '\t') ch = ' ';
+  }
+  send({"device", std::string(c.name) + " " + wrong});
+}
+
+void Runner::row(const core::Op& op, int slot, int first, const oracle::Send& send) {
+  if (first == 0 && op.kind == core::OpKind::Kernel) send({"cover", std::string(op.name) + " " + coverage_of(op, slot)});
+  check::Row row(op, rows_, library_, calls_);
+  if (first == 0) send({row.has_samples() ? "row" : "none", op.name});
+  row.run(first, send);
+}
+
+void Runner::in_child(int file, int first, const oracle::Send& send) {
+  const auto f = static_cast<std::size_t>(file);
+  const bool on_device = f < checks_.size();
+  const std::string name = on_device ? checks_[f]->name : ops_[f - checks_.size()]->name;
+  try {
+    core::set_fallback(core::Fallback::Allow);
+    open(o_.file);
+    const Place place = check::find_place(r_.device);
+    check::watch_device(place.slot);
+    core::reset_fallback_counts();
+    on_device ? device_check(*checks_[f], place, send) : row(*ops_[f - checks_.size()], place.slot, first, send);
+  } catch (const std::exception& e) {
+    Findings found;
+    found.failed(check::Property::Values, core::join("samples: ", e.what()));
+    send({"found", check::encode(name, found)});
+  }
+  for (const core::FallbackCount& c : core::fallback_counts()) {
+    if (c.rung == "staged") send({"staged", c.op + " " + std::to_string(c.calls)});
+  }
+}
+
+void Runner::receive(const Line& l) {
+  const std::size_t space = l.text.find(' ');
+  const std::string name = l.text.substr(0, space), rest = space == std::string::npos ? "" : l.text.substr(space + 1);
+  if (l.kind == "none") {
+    r_.no_samples.push_back(name);
+  } else if (l.kind == "row") {
+    ++r_.rows;
+    r_.passed_of[name] += 0;
+  } else if (l.kind == "staged") {
+    r_.staged[name] += std::stol(rest);
+  } else if (l.kind == "device") {
+    for (DeviceVerdict& v : r_.device_checks) {
+      if (v.name != name) continue;
+      v.run = rest.empty() || rest[0] != '?';
+      v.failed = v.run && !rest.empty();
+      v.reason = v.run ? rest : rest.substr(1);
+    }
+  } else if (l.kind == "cover") {
+    std::istringstream cells(rest);
+    for (std::string cell; cells >> cell;) {
+      r_.coverage[name][cell.substr(0, cell.find('='))] = cell.substr(cell.find('=') + 1);
+    }
+  } else if (l.kind == "found") {
+    std::string id;
+    for (const check::Finding& f : check::decode(l.text, id)) {
+      r_.passed += f.verdict == Verdict::Passed;
+      r_.not_run += f.verdict == Verdict::NotRun;
+      if (f.verdict == Verdict::Passed) ++r_.passed_of[id.substr(0, id.find(' '))];
+      if (f.verdict == Verdict::Failed) {
+        r_.failures.push_back({id, check::kPropertyNames[static_cast<int>(f.property)], f.reason});
+      }
+    }
+  }
+}
+
+void Runner::died(const std::string& id, int signal) {
+  std::string how = core::join("crashed with signal ", signal, " (", std::string(strsignal(signal)), ")");
+  if (signal == SIGALRM) how = core::join("did not end within ", o_.seconds, " s");
+  if (signal == 0) how = "ended the process";
+  for (DeviceVerdict& v : r_.device_checks) {
+    if (v.name != id) continue;
+    v.run = v.failed = true;
+    v.reason = how;
+    return;
+  }
+  r_.failures.push_back({id.empty() ? "the process, before its first check" : id, "crash", how});
+}
+
+void Runner::judge_levels() {
+  r_.reached = r_.failures.empty() ? 2 : -1;
+  for (const DeviceVerdict& v : r_.device_checks) {
+    if (v.failed && v.level == 0) r_.failures.push_back({v.name, "device", v.reason});
+    if (v.failed) r_.reached = std::min(r_.reached, v.level - 1);
+  }
+}
+
+void Runner::run() {
+  for (const std::string& row : calls_.unknown_rows()) throw ValueError("calls to try: there is no row " + row);
+  for (const check::DeviceCheck* c : checks_) r_.device_checks.push_back({c->name, c->level, false, false, "died"});
+  oracle::Work work;
+  work.files = static_cast<int>(checks_.size() + ops_.size());
+  work.run = [&](int file, int first, const oracle::Send& send) { in_child(file, first, send); };
+  work.receive = [&](const Line& l) { receive(l); };
+  work.died = [&](const std::string& id, int signal) { died(id, signal); };
+  oracle::run_all(work, o_.processes, o_.seconds);
+  judge_levels();
+}
+
+void write(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text;
+    return;
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  TENON_CHECK(file, ValueError, path, ": cannot be written");
+}
+
+}  // namespace
+
+CheckResult run_check(const CheckOptions& asked) {
+  CheckOptions o = asked;
+  o.file = fs::absolute(o.file).string();
+  CheckResult r;
+  r.file = asked.file;
+  r.level = o.level;
+  describe(o, r);
+  Runner(o, r).run();
+  return r;
+}
+
+bool check_plugin(const CheckOptions& o) {
+  const CheckResult r = run_check(o);
+  if (!o.json.empty()) write(o.json, check_json(r));
+  if (!o.junit.empty()) write(o.junit, check_junit(r));
+  if (o.text || (o.json != "-" && o.junit != "-")) std::cout << check_text(r, o.table);
+  return r.good();
+}
+
+}  // namespace tenon::command
