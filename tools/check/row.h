@@ -58,6 +58,7 @@ class Row {
   Place place_, reference_;
   std::vector<Spec> specs_, refused_;
   std::size_t cases_ = 0;
+  bool judge_claims_;  // of the row: no matter of a device that is checked by itself
   std::vector<Item> items_;
   std::set<ScalarType> tried_, worked_;
 };

@@ -193,7 +193,10 @@ void Runner::receive(const Line& l) {
     for (const check::Finding& f : check::decode(l.text, id)) {
       r_.passed += f.verdict == Verdict::Passed;
       r_.not_run += f.verdict == Verdict::NotRun;
-      if (f.verdict == Verdict::Passed) ++r_.passed_of[id.substr(0, id.find(' '))];
+      if (f.verdict == Verdict::Passed) {
+        ++r_.passed_of[id.substr(0, id.find(' '))];
+        ++r_.passed_properties[check::kPropertyNames[static_cast<int>(f.property)]];
+      }
       if (f.verdict == Verdict::Failed) {
         r_.failures.push_back({id, check::kPropertyNames[static_cast<int>(f.property)], f.reason});
       }

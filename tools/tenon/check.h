@@ -38,6 +38,7 @@ struct CheckResult {
   int reached = 0;  // -1: not even level 0
   int rows = 0;     // with samples
   long passed = 0, not_run = 0;
+  std::map<std::string, long> passed_properties;
   std::map<std::string, long> passed_of;              // by row
   std::vector<CheckFailure> failures;                 // of level 0
   std::vector<DeviceVerdict> device_checks;

@@ -187,6 +187,7 @@ std::string check_json(const CheckResult& r) {
       {"passed", r.good()},
       {"level", {{"asked", r.level}, {"reached", r.reached}}},
       {"checks", {{"passed", r.passed}, {"failed", r.failures.size()}, {"not_run", r.not_run}}},
+      {"passed_by_property", r.passed_properties},
       {"rows", {{"called", r.rows}, {"without_samples", r.no_samples}}},
       {"device_checks", device},
       {"failures", failures},
