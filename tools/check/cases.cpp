@@ -102,6 +102,56 @@ bool same_arguments(const core::Op& a, const core::Op& b) {
   return true;
 }
 
+constexpr std::size_t kBrief = 300;  // elements of one argument in a text
+
+// "2x3", and what the elements are. Empty where that has no text.
+std::string tensor_text(const json& ref, const oracle::CaseFile& file) {
+  if (ref.is_null()) return "none";
+  if (!oracle::CaseFile::is_ref(ref)) return {};
+  const Values v = file.values(ref);
+  if (v.real.size() > kBrief) return {};
+  std::string out;
+  for (int64_t n : v.sizes) out += core::join(out.empty() ? "" : "x", n);
+  if (out.empty()) out = "0d";
+  if (v.dtype == kBool) return out + "?";
+  if (!isFloatingType(v.dtype)) {
+    const int64_t most = v.exact.empty() ? 0 : *std::max_element(v.exact.begin(), v.exact.end());
+    return core::join(out, "<", std::max<int64_t>(most, 0) + 1);
+  }
+  const auto within = [&](double low, double high) {
+    return std::all_of(v.real.begin(), v.real.end(), [=](double x) { return low <= x && x <= high; });
+  };
+  return v.real.empty() ? out : within(0, 1) ? out + "~" : within(0, 1e9) ? out + "+" : out;
+}
+
+// The arguments of a case for from_text(). Empty where one of them has no text.
+std::string text_of(const core::Op& op, const json& args, const oracle::CaseFile& file) {
+  std::string out;
+  for (int i = 0; i < op.n_args; ++i) {
+    const core::ArgInfo& info = op.args[i];
+    if (!args.contains(info.name)) continue;
+    const json& given = args.at(info.name);
+    std::string value;
+    if (info.type > core::ArgType::OptTensorList) {
+      if (given.is_null()) continue;
+      value = given.dump();
+    } else if (given.is_array()) {
+      for (const json& one : given) {
+        const std::string t = tensor_text(one, file);
+        if (t.empty()) return {};
+        value += (value.empty() ? "[" : ",") + t;
+      }
+      if (value.empty()) return {};
+      value += "]";
+    } else {
+      value = tensor_text(given, file);
+    }
+    if (value.empty() || value.find(' ') != std::string::npos) return {};
+    out += core::join(out.empty() ? "" : " ", info.name, "=", value);
+  }
+  return out;
+}
+
 }  // namespace
 
 CaseLibrary::CaseLibrary(const std::string& folder) {
@@ -143,6 +193,33 @@ std::vector<Spec> CaseLibrary::specs(const core::Op& op, std::size_t most) const
   std::stable_sort(out.begin(), out.end(),
                    [](const Spec& a, const Spec& b) { return (a.main == kDouble) > (b.main == kDouble); });
   if (out.size() > most) out.erase(out.begin() + static_cast<std::ptrdiff_t>(most), out.end());
+  return out;
+}
+
+std::vector<std::string> CaseLibrary::texts(const core::Op& op) const {
+  std::vector<std::string> out;
+  auto read_texts = [&](const core::Op& donor) {
+    auto it = files_.find(base_name(donor.name));
+    if (it == files_.end()) return;
+    for (const std::string& path : it->second) {
+      const oracle::CaseFile file(path);
+      for (const json& c : file.cases()) {
+        if (!c.contains("schema") || c.contains("raises") || row_name(c) != donor.name) continue;
+        std::string text = text_of(op, c.at("args"), file);
+        if (!text.empty() && std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+      }
+    }
+  };
+  read_texts(op);
+  for (bool family : {true, false}) {
+    for (int i = 0; i < core::op_count() && out.empty(); ++i) {
+      const core::Op& donor = core::op_at(i);
+      const bool kin = std::string_view(donor.family) == op.family;
+      if (kin == family && same_arguments(op, donor)) read_texts(donor);
+    }
+  }
+  // Calls without integers first: their tensors take every dtype.
+  std::stable_partition(out.begin(), out.end(), [](const std::string& t) { return t.find('<') == std::string::npos; });
   return out;
 }
 

@@ -3,6 +3,7 @@
 // tenon_check: walks rows x samples x dtypes x memory layouts on a device and compares with the reference.
 #include <iostream>
 #include <regex>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -24,8 +25,29 @@ struct Options {
   int processes = 2, seconds = 60, least = 12;
   std::size_t samples = 1000;  // more than any row has
   int shard = 0, shards = 1;
-  bool no_gradients = false, list = false, table = false;
+  bool no_gradients = false, list = false, table = false, write_calls = false;
 };
+
+// Calls for rows that have none but the cases, as a file that CallFiles reads: up to two a row that work.
+int write_calls(const CaseLibrary& library, const CallFiles& calls, const std::vector<const core::Op*>& ops) {
+  std::cout << "# Written by tenon_check --write-calls: rows that only the oracle's cases have calls for.\n";
+  for (const core::Op* op : ops) {
+    if (!calls.specs(*op).empty() || !generated(*op).empty()) continue;
+    int written = 0;
+    for (const std::string& text : library.texts(*op)) {
+      bool fits = false;
+      try {
+        fits = works(*op, from_text(*op, text));
+      } catch (const std::exception&) {  // what the text leaves out matters
+      }
+      if (!fits) continue;
+      std::cout << (written ? "" : core::join("\n", op->name, "\n")) << "  " << text << "\n";
+      if (++written == 2) break;
+    }
+    if (!written) std::cerr << "no call for " << op->name << "\n";
+  }
+  return 0;
+}
 
 int run(const Options& o) {
   std::regex wanted(o.op);
@@ -37,6 +59,7 @@ int run(const Options& o) {
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);
   for (const std::string& row : calls.unknown_rows()) throw tenon::ValueError(o.calls + ": there is no row " + row);
+  if (o.write_calls) return write_calls(library, calls, ops);
   // Elsewhere, and without gradients, fewer properties are tried.
   const bool all = o.device == "cpu" && !o.no_gradients;
   Report report(o.list, o.table, all ? o.least : 0, all ? read_reasons(o.few) : std::map<std::string, std::string>());
@@ -80,6 +103,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-gradients", o.no_gradients, "leave gradcheck out");
   app.add_flag("--list", o.list, "say of each check that is not run why");
   app.add_flag("--table", o.table, "a line for each row");
+  app.add_flag("--write-calls", o.write_calls, "print calls as text for rows that have none in --calls; check nothing");
   CLI11_PARSE(app, argc, argv);
   try {
     return run(o);

@@ -9,9 +9,7 @@
 #include "tenon/core/error.h"
 
 namespace tenon::check {
-namespace {
 
-// Whether the row takes the sample as it is.
 bool works(const core::Op& op, const Spec& s) {
   if (s.large) return false;
   try {
@@ -22,8 +20,6 @@ bool works(const core::Op& op, const Spec& s) {
     return false;
   }
 }
-
-}  // namespace
 
 const char* const Row::kTaskNames[] = {"",      "large",  "gradient", "unclaimed", "bad arguments", "other shapes",
                                        "whole", "refused", "guest"};

@@ -26,6 +26,8 @@ struct RowOptions {
   bool guests = false;  // also what a device is asked beside the host: properties from Sentinels on
 };
 
+// Whether the row takes the sample as it is, on the host.
+bool works(const core::Op& op, const Spec& s);
 // What there is to call the row with; empty where nothing fits.
 std::vector<Spec> samples_of(const core::Op& op, const RowOptions& o, const CaseLibrary& library,
                              const CallFiles& calls);

@@ -20,6 +20,8 @@ class CaseLibrary {
   // At most `most`, different in the shapes or numbers of their arguments. A row without cases of its own borrows
   // those of a row with the same arguments, of its family first.
   std::vector<Spec> specs(const core::Op& op, std::size_t most) const;
+  // The same calls as from_text() reads them, with other elements; those that cannot be written so are left out.
+  std::vector<std::string> texts(const core::Op& op) const;
   // Calls that must be refused.
   std::vector<Spec> refused(const core::Op& op) const;
 
