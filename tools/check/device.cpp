@@ -203,7 +203,8 @@ std::string check_stream(Place place) {
 std::string check_events(Place place) {
   const tn_device_api& api = *core::device_entry(place.slot).api;
   if (!api.stream_create || !api.stream_destroy) return "?the device has no streams";
-  if (!api.event_create || !api.event_destroy || !api.event_record || !api.event_wait) return "?the device has no events";
+  if (!api.event_create || !api.event_destroy || !api.event_record || !api.event_wait)
+    return "?the device has no events";
   Stream one(api, place), two(api, place);
   Event ready(api, place);
   std::string wrong;
@@ -249,7 +250,8 @@ std::string check_native_fill(Place place) {
   Tensor x = full({6, 8}, 1., options_of(place)), part = x.t().slice(0, 1, 7, 2);
   const uint64_t copies = copies_of_device();
   part.fill_(5);
-  if (copies_of_device() != copies) return "fill of a strided view goes through the host: its kernel needs any_strides()";
+  if (copies_of_device() != copies)
+    return "fill of a strided view goes through the host: its kernel needs any_strides()";
   Tensor expected = full({6, 8}, 1.);
   expected.t().slice(0, 1, 7, 2).fill_(5);
   return equal(x.cpu(), expected) ? "" : "a strided fill: other values";

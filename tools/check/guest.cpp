@@ -65,9 +65,9 @@ void sentinels(const Cell& cell, const Results& expected, Findings& out) {
       if (i == margin) i = n - margin;
       if (around.exact[i] == kByte) continue;
       const bool before = i < margin;
-      return out.failed(Property::Sentinels, core::join("output ", k, ": a byte was written ",
-                                                        before ? margin - i : i - (n - margin) + 1, " bytes ",
-                                                        before ? "before" : "behind", " its memory"));
+      return out.failed(Property::Sentinels,
+                        core::join("output ", k, ": a byte was written ", before ? margin - i : i - (n - margin) + 1,
+                                   " bytes ", before ? "before" : "behind", " its memory"));
     }
   }
   out.passed(Property::Sentinels);
@@ -185,8 +185,7 @@ Findings run_guest(const Cell& cell) {
   constexpr struct {
     Property property;
     void (*run)(const Cell&, const Results&, Findings&);
-  } kChecks[] = {
-      {Property::Sentinels, sentinels}, {Property::Stress, stress}, {Property::Exhausted, exhausted}};
+  } kChecks[] = {{Property::Sentinels, sentinels}, {Property::Stress, stress}, {Property::Exhausted, exhausted}};
   for (const auto& check : kChecks) {
     try {
       check.run(cell, expected, out);

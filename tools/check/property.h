@@ -38,14 +38,13 @@ enum class Property {
   Together,       // the same bits where two threads of the program call at once
   Sentinels,      // a device: the bytes around the memory of an output are untouched
   Stress,         // a device: the same bits in four threads that call at once, again and again
-  Exhausted,      // a device: an allocation that fails raises OutOfMemoryError, changes nothing, and the next call works
+  Exhausted,  // a device: an allocation that fails raises OutOfMemoryError, changes nothing, and the next call works
 };
 inline constexpr const char* kPropertyNames[] = {
-    "values",      "strides",   "dtypes", "out filled", "out strided", "out empty",     "out shape",
-    "out refused", "in-place",  "alias",  "errors",     "gradcheck",   "gradgradcheck", "inputs",
-    "repeat",      "threads",   "schema", "by name",    "device",      "version",       "recovery",
-    "memory",      "recording", "served", "draws",      "together",    "sentinels",
-    "stress",      "exhausted"};
+    "values",   "strides",  "dtypes",    "out filled", "out strided",   "out empty", "out shape", "out refused",
+    "in-place", "alias",    "errors",    "gradcheck",  "gradgradcheck", "inputs",    "repeat",    "threads",
+    "schema",   "by name",  "device",    "version",    "recovery",      "memory",    "recording", "served",
+    "draws",    "together", "sentinels", "stress",     "exhausted"};
 inline constexpr int kProperties = 29;
 static_assert(std::size(kPropertyNames) == kProperties && static_cast<int>(Property::Exhausted) == kProperties - 1);
 

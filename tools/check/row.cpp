@@ -21,7 +21,7 @@ bool works(const core::Op& op, const Spec& s) {
   }
 }
 
-const char* const Row::kTaskNames[] = {"",      "large",  "gradient", "unclaimed", "bad arguments", "other shapes",
+const char* const Row::kTaskNames[] = {"",      "large",   "gradient", "unclaimed", "bad arguments", "other shapes",
                                        "whole", "refused", "guest"};
 
 Place find_place(const std::string& device) {
@@ -98,6 +98,16 @@ void Row::list_cells(std::size_t s) {
   }
 }
 
+// A dtype of each kind: that of networks, a short one, the integers.
+void Row::list_guests(std::size_t s) {
+  core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
+  const std::size_t before = items_.size();
+  for (ScalarType t : {kFloat, kHalf, kInt64}) {
+    if (claimed.has(t) && fits(specs_[s], t)) items_.push_back({Task::Guest, s, t, Memory::Contiguous});
+  }
+  if (items_.size() == before) items_.push_back({Task::Guest, s, specs_[s].main, Memory::Contiguous});
+}
+
 void Row::list_items(const RowOptions& o) {
   const bool gradients = o.gradients && place_.slot == 0;
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
@@ -113,7 +123,7 @@ void Row::list_items(const RowOptions& o) {
   auto last = std::find_if(specs_.rbegin(), specs_.rend(), [&](const Spec& spec) { return works(op_, spec); });
   auto other = static_cast<std::size_t>(specs_.rend() - last) - 1;
   if (other != s && place_.slot == 0) items_.push_back({Task::Whole, other, last->main, Memory::Contiguous});
-  if (o.guests && place_.slot != 0) items_.push_back({Task::Guest, other, last->main, Memory::Contiguous});
+  if (o.guests && place_.slot != 0) list_guests(other);
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
   items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
   for (ScalarType t : kDtypes) {

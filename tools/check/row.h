@@ -51,6 +51,7 @@ class Row {
   static const char* const kTaskNames[];
   void list_items(const RowOptions& o);
   void list_cells(std::size_t s);
+  void list_guests(std::size_t s);
   bool fits(const Spec& s, ScalarType t) const;
   std::string id_of(const Item& item) const;
   Findings findings_of(const Item& item);

@@ -51,8 +51,12 @@ void describe(const CheckOptions& o, CheckResult& r) {
         const plugins::Info info = open(o.file);
         const Place place = check::find_place(info.device);
         TENON_CHECK(place.slot >= 0, ValueError, "its device '", info.device, "' cannot be used");
-        send(json{{"name", info.name}, {"device", info.device}, {"version", info.version},
-                  {"kernels", info.kernels}, {"quarantined", info.quarantined}}.dump());
+        send(json{{"name", info.name},
+                  {"device", info.device},
+                  {"version", info.version},
+                  {"kernels", info.kernels},
+                  {"quarantined", info.quarantined}}
+                 .dump());
       },
       o.seconds);
   TENON_CHECK(child.failure.empty(), ValueError, o.file, ": cannot be checked, as opening it failed: ", child.failure,
@@ -139,7 +143,8 @@ void Runner::device_check(const check::DeviceCheck& c, Place place, const oracle
 }
 
 void Runner::row(const core::Op& op, int slot, int first, const oracle::Send& send) {
-  if (first == 0 && op.kind == core::OpKind::Kernel) send({"cover", std::string(op.name) + " " + coverage_of(op, slot)});
+  if (first == 0 && op.kind == core::OpKind::Kernel)
+    send({"cover", std::string(op.name) + " " + coverage_of(op, slot)});
   check::Row row(op, rows_, library_, calls_);
   if (first == 0) send({row.has_samples() ? "row" : "none", op.name});
   row.run(first, send);

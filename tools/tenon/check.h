@@ -39,12 +39,12 @@ struct CheckResult {
   int rows = 0;     // with samples
   long passed = 0, not_run = 0;
   std::map<std::string, long> passed_properties;
-  std::map<std::string, long> passed_of;              // by row
-  std::vector<CheckFailure> failures;                 // of level 0
+  std::map<std::string, long> passed_of;  // by row
+  std::vector<CheckFailure> failures;     // of level 0
   std::vector<DeviceVerdict> device_checks;
-  std::vector<std::string> no_samples;                // rows
+  std::vector<std::string> no_samples;                                 // rows
   std::map<std::string, std::map<std::string, std::string>> coverage;  // row, dtype: "native", "decomposed", ...
-  std::map<std::string, long> staged;                 // calls by row
+  std::map<std::string, long> staged;                                  // calls by row
   bool good() const { return failures.empty() && reached >= level; }
 };
 

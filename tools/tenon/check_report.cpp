@@ -107,8 +107,7 @@ struct TestCase {
 };
 
 std::string xml_of(const TestCase& t) {
-  const std::string head =
-      core::join("    <testcase classname=\"", escaped(t.of), "\" name=\"", escaped(t.name), "\"");
+  const std::string head = core::join("    <testcase classname=\"", escaped(t.of), "\" name=\"", escaped(t.name), "\"");
   if (!t.failure.empty()) return head + ">\n      <failure>" + escaped(t.failure) + "</failure>\n    </testcase>\n";
   if (!t.skipped.empty()) return head + ">\n      <skipped message=\"" + escaped(t.skipped) + "\"/>\n    </testcase>\n";
   return head + "/>\n";

@@ -37,8 +37,10 @@ constexpr const char* kExamples =
     "  TENON_PLUGINS_DISABLE    leave these out";
 
 constexpr const char* kCheck =
-    "Runs the operators on a plugin's device, in child processes, and compares with the CPU plugin in float64: values,\n"
-    "strides, dtypes, errors, bytes around outputs, threads, allocations that fail. Level 0 is memory, copies, streams\n"
+    "Runs the operators on a plugin's device, in child processes, and compares with the CPU plugin in float64: "
+    "values,\n"
+    "strides, dtypes, errors, bytes around outputs, threads, allocations that fail. Level 0 is memory, copies, "
+    "streams\n"
     "and every operator through whatever rung; 1 asks for native fill and copy; 2 for the thirteen primitives and for\n"
     "training without the host. Exits with 0 if nothing failed and the level is reached.";
 
