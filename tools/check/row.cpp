@@ -22,7 +22,7 @@ bool works(const core::Op& op, const Spec& s) {
 }
 
 const char* const Row::kTaskNames[] = {"",      "large",   "gradient", "unclaimed", "bad arguments", "other shapes",
-                                       "whole", "refused", "guest"};
+                                       "whole", "refused", "device"};
 
 Place find_place(const std::string& device) {
   try {

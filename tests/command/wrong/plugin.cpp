@@ -64,7 +64,7 @@ tn_status relu(Call&, Tensor out, Tensor self) {
   const float* from = self.data<float>();
   float* to = out.data<float>();
   for (int64_t i = 0; i < out.numel(); ++i) to[i] = from[i] < 0 ? 0 : from[i];
-  to[out.numel()] = 1;
+  if (out.numel() > 0) to[out.numel()] = 1;
   return TN_OK;
 }
 
