@@ -9,57 +9,11 @@
 #include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tests/support.h"
+#include "tools/check/device.h"
+#include "tools/check/row.h"
 
 namespace tenon {
 namespace {
-
-struct MlpImpl : nn::Module {
-  MlpImpl() : first(register_module("first", nn::Linear(8, 16))), last(register_module("last", nn::Linear(16, 3))) {}
-  Tensor forward(const Tensor& x) { return last(tenon::relu(first(x))); }
-  nn::Linear first, last;
-};
-TENON_MODULE(Mlp);
-
-struct SmallNetImpl : nn::Module {
-  SmallNetImpl()
-      : conv(register_module("conv", nn::Conv2d(nn::Conv2dOptions(2, 6, 3).padding(1)))),
-        norm(register_module("norm", nn::BatchNorm2d(6))),
-        wide(register_module("wide", nn::Conv2d(nn::Conv2dOptions(6, 8, 3).stride(2).groups(2)))),
-        drop(register_module("drop", nn::Dropout(0.3))),
-        layer(register_module("layer", nn::LayerNorm(nn::LayerNormOptions({8})))),
-        fc(register_module("fc", nn::Linear(8, 3))) {}
-  Tensor forward(Tensor x) {
-    x = tenon::max_pool2d(tenon::relu(norm(conv(x))), 2);
-    x = drop(tenon::gelu(wide(x)).flatten(1));
-    return fc(layer(x));
-  }
-  nn::Conv2d conv;
-  nn::BatchNorm2d norm;
-  nn::Conv2d wide;
-  nn::Dropout drop;
-  nn::LayerNorm layer;
-  nn::Linear fc;
-};
-TENON_MODULE(SmallNet);
-
-template <class Net, class Optimizer, class Options>
-std::vector<double> losses(Device device, const Options& options, IntArrayRef shape) {
-  manual_seed(7);
-  Net net;
-  const Tensor x = randn(shape).to(device), y = randint(0, 3, {shape[0]}).to(device);
-  net->to(device);
-  manual_seed(9);  // the bits of dropout are those of the seed, wherever they are drawn
-  Optimizer optimizer(net->parameters(), options);
-  std::vector<double> out;
-  for (int step = 0; step < 12; ++step) {
-    optimizer.zero_grad();
-    Tensor loss = nn::functional::cross_entropy(net(x), y);
-    loss.backward();
-    optimizer.step();
-    out.push_back(loss.item<double>());
-  }
-  return out;
-}
 
 std::string staged() {
   std::string out;
@@ -69,22 +23,9 @@ std::string staged() {
   return out;
 }
 
-template <class Net, class Optimizer, class Options>
-void expect_trains(const Options& options, IntArrayRef shape) {
-  const std::vector<double> cpu = losses<Net, Optimizer>(Device("cpu"), options, shape);
-  core::reset_fallback_counts();
-  const std::vector<double> prim = losses<Net, Optimizer>(Device("prim"), options, shape);
-  EXPECT_EQ(staged(), "");
-  EXPECT_FALSE(core::fallback_counts().empty()) << "the device has kernels of its own for all of it?";
-  for (std::size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(prim[i], cpu[i], 2e-4) << "step " << i;
-  EXPECT_LT(cpu.back(), 0.8 * cpu.front());
-}
-
-TEST(Primitives, TrainAnMlp) { expect_trains<Mlp, optim::SGD>(optim::SGDOptions(0.5).momentum(0.5), {24, 8}); }
-
-TEST(Primitives, TrainAConvolutionalNet) {
-  expect_trains<SmallNet, optim::Adam>(optim::AdamOptions(0.02), {16, 2, 6, 6});
-}
+// What level 2 of `tenon check` asks.
+TEST(Primitives, TrainAnMlp) { EXPECT_EQ(check::check_mlp(check::find_place("prim")), ""); }
+TEST(Primitives, TrainAConvolutionalNet) { EXPECT_EQ(check::check_conv_net(check::find_place("prim")), ""); }
 
 TEST(Primitives, DrawTheBitsOfTheHost) {
   const auto draw = [](const char* device) {
