@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/sdk/plugin.h"
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+namespace {
+
+tn_status init(const tn_host&, tn_str* why) {
+  static auto& text = *new std::string;  // read after init has returned
+  try {
+    text = start();
+    if (text.empty()) return TN_OK;
+    *why = {text.data(), text.size()};
+    return TN_NO_DEVICE;
+  } catch (const sdk::Error& e) {
+    text = e.what();
+    *why = {text.data(), text.size()};
+    return e.code();
+  }
+}
+
+tn_str describe() {
+  static auto& text = *new std::string;
+  text = description();
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+}  // namespace tenon::cuda
+
+TN_PLUGIN_INIT(tenon::cuda::init, tenon::sdk::PluginInfo{}
+                                      .name("cuda")
+                                      .vendor("Tenon")
+                                      .device("cuda")
+                                      .device_api(&tenon::cuda::kDeviceApi)
+                                      .ext(&tenon::cuda::kGraphCapture.head)
+                                      .unloadable()
+                                      .shutdown(tenon::cuda::stop)
+                                      .describe(tenon::cuda::describe));

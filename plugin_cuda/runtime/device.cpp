@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Raw memory, copies, streams and events: core's caching allocator stands before alloc and free.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+namespace {
+
+using sdk::Error;
+
+#define CUDA_CALL(index, call, ...) check(call(__VA_ARGS__), #call, index)
+
+tn_status count_devices(void*, int32_t* n) {
+  *n = count();
+  return TN_OK;
+}
+
+// Asking for free memory would make the context of a device that nobody has used yet.
+tn_status props(void*, int32_t index, tn_device_props* out) {
+  try {
+    Gpu& g = gpu(index);
+    std::strncpy(out->name, g.props.name, sizeof out->name - 1);
+    out->name[sizeof out->name - 1] = 0;
+    out->total_bytes = out->free_bytes = g.props.totalGlobalMem;
+    out->alignment = 256;
+    out->flags = TN_DEVICE_ASYNC | TN_DEVICE_WANTS_PINNED;
+    out->compute_units = static_cast<uint32_t>(g.props.multiProcessorCount);
+    if (!g.used.load(std::memory_order_acquire) || g.dead || forked()) return TN_OK;
+    return guarded(index, [&] {
+      std::size_t free = 0, total = 0;
+      CUDA_CALL(index, cudaMemGetInfo, &free, &total);
+      out->free_bytes = free;
+    });
+  } catch (...) {
+    return detail::report_current();
+  }
+}
+
+tn_status alloc(void*, int32_t index, uint64_t bytes, tn_stream*, void** handle) {
+  return guarded(index, [&] {
+    UncapturedGuard own_memory;
+    CUDA_CALL(index, cudaMalloc, handle, std::max<uint64_t>(bytes, 1));
+  });
+}
+
+// Waits for what uses the block.
+void release(void*, int32_t index, void* handle, uint64_t, tn_stream*) {
+  guarded(index, [&] {
+    UncapturedGuard own_memory;
+    CUDA_CALL(index, cudaFree, handle);
+  });
+}
+
+tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
+  int index = 0;
+  (void)cudaGetDevice(&index);
+  return guarded(index, [&] {
+    UncapturedGuard own_memory;
+    CUDA_CALL(index, cudaHostAlloc, host, std::max<uint64_t>(bytes, 1), cudaHostAllocPortable | cudaHostAllocMapped);
+  });
+}
+
+void free_pinned(void*, void* host, uint64_t) {
+  int index = 0;
+  (void)cudaGetDevice(&index);
+  guarded(index, [&] {
+    UncapturedGuard own_memory;
+    CUDA_CALL(index, cudaFreeHost, host);
+  });
+}
+
+// Copies between the two go by way of the host where they cannot reach each other; the runtime sees to that.
+void reach(int from, int to) {
+  Gpu& g = gpu(to);
+  std::lock_guard<std::mutex> hold(g.lock);
+  if (g.peers >> from & 1) return;
+  int can = 0;
+  CUDA_CALL(to, cudaDeviceCanAccessPeer, &can, to, from);
+  if (can) {
+    const cudaError_t status = cudaDeviceEnablePeerAccess(from, 0);
+    (void)cudaGetLastError();
+    if (status != cudaErrorPeerAccessAlreadyEnabled && status != cudaSuccess) {
+      throw Error(TN_ERROR_BACKEND, "cudaDeviceEnablePeerAccess failed: ", cudaGetErrorName(status));
+    }
+  }
+  g.peers |= 1u << from;
+}
+
+void after_async(int index, cudaStream_t s, const char* what) {
+  if (blocking()) launched(cudaSuccess, index, s, what);
+}
+
+tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device, const void* src,
+               uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+  const bool up = src_device.type == TN_CPU, down = dst_device.type == TN_CPU;
+  const int index = down ? src_device.index : dst_device.index;
+  return guarded(index, [&] {
+    if (bytes == 0) return;
+    char* to = static_cast<char*>(dst) + dst_offset;
+    const char* from = static_cast<const char*>(src) + src_offset;
+    cudaStream_t s = native(index, stream);
+    if (up || down || dst_device.index == src_device.index) {
+      const cudaMemcpyKind kind = up     ? cudaMemcpyHostToDevice
+                                  : down ? cudaMemcpyDeviceToHost
+                                         : cudaMemcpyDeviceToDevice;
+      CUDA_CALL(index, cudaMemcpyAsync, to, from, bytes, kind, s);
+    } else {
+      reach(src_device.index, index);
+      CUDA_CALL(index, cudaMemcpyPeerAsync, to, index, from, src_device.index, bytes, s);
+    }
+    after_async(index, s, "copy");
+  });
+}
+
+tn_status sync(void*, int32_t index, tn_stream* stream) {
+  if (!forked() && index < count() && !gpu(index).used.load(std::memory_order_acquire)) return TN_OK;
+  return guarded(index, [&] {
+    if (stream) {
+      CUDA_CALL(index, cudaStreamSynchronize, stream->stream);
+    } else {
+      CUDA_CALL(index, cudaDeviceSynchronize);
+    }
+  });
+}
+
+// A pattern of different bytes is written byte by byte, each with a pitch: no host memory is needed, and a capture can
+// hold it.
+tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
+               uint64_t n, tn_stream* stream) {
+  return guarded(index, [&] {
+    if (n == 0) return;
+    const auto* p = static_cast<const unsigned char*>(pattern);
+    char* to = static_cast<char*>(dst) + offset;
+    cudaStream_t s = native(index, stream);
+    if (std::all_of(p, p + pattern_bytes, [&](unsigned char c) { return c == p[0]; })) {
+      CUDA_CALL(index, cudaMemsetAsync, to, p[0], n * pattern_bytes, s);
+    } else {
+      for (uint32_t i = 0; i < pattern_bytes; ++i) {
+        CUDA_CALL(index, cudaMemset2DAsync, to + i, pattern_bytes, p[i], 1, n, s);
+      }
+    }
+    after_async(index, s, "fill");
+  });
+}
+
+// The lower the number, the sooner it runs, as in the runtime; beyond what the device has, its nearest.
+tn_status stream_create(void*, int32_t index, int32_t priority, tn_stream** out) {
+  return guarded(index, [&] {
+    auto s = std::make_unique<tn_stream>();
+    int least = 0, greatest = 0;
+    UncapturedGuard free_to_make;
+    CUDA_CALL(index, cudaDeviceGetStreamPriorityRange, &least, &greatest);
+    CUDA_CALL(index, cudaStreamCreateWithPriority, &s->stream, cudaStreamNonBlocking,
+              std::clamp<int>(priority, greatest, least));
+    s->index = index;
+    *out = s.release();
+  });
+}
+
+void stream_destroy(void*, int32_t index, tn_stream* stream) {
+  guarded(index, [&] { CUDA_CALL(index, cudaStreamDestroy, stream->stream); });
+  delete stream;
+}
+
+tn_status event_create(void*, int32_t index, uint32_t flags, tn_event** out) {
+  return guarded(index, [&] {
+    auto e = std::make_unique<tn_event>();
+    e->recorded = false;
+    (void)flags;
+    CUDA_CALL(index, cudaEventCreateWithFlags, &e->event, cudaEventDefault);
+    *out = e.release();
+  });
+}
+
+void event_destroy(void*, int32_t index, tn_event* event) {
+  guarded(index, [&] { CUDA_CALL(index, cudaEventDestroy, event->event); });
+  delete event;
+}
+
+tn_status event_record(void*, int32_t index, tn_event* event, tn_stream* stream) {
+  return guarded(index, [&] {
+    CUDA_CALL(index, cudaEventRecord, event->event, native(index, stream));
+    event->recorded = true;
+  });
+}
+
+tn_status event_wait(void*, int32_t index, tn_event* event, tn_stream* stream) {
+  return guarded(index, [&] { CUDA_CALL(index, cudaStreamWaitEvent, native(index, stream), event->event, 0); });
+}
+
+tn_status event_query(void*, int32_t index, tn_event* event, int32_t* done) {
+  return guarded(index, [&] {
+    UncapturedGuard only_looks;
+    const cudaError_t status = cudaEventQuery(event->event);
+    if (status != cudaErrorNotReady)
+      check(status, "cudaEventQuery", index);
+    else
+      (void)cudaGetLastError();
+    *done = status == cudaSuccess;
+  });
+}
+
+tn_status event_elapsed(void*, int32_t index, tn_event* begin, tn_event* end, double* ms) {
+  return guarded(index, [&] {
+    if (!begin->recorded || !end->recorded) throw Error(TN_ERROR_VALUE, "the event was never recorded");
+    float passed = 0;
+    CUDA_CALL(index, cudaEventSynchronize, end->event);
+    CUDA_CALL(index, cudaEventElapsedTime, &passed, begin->event, end->event);
+    *ms = passed;
+  });
+}
+
+void* native_stream(void*, int32_t index, tn_stream* stream) {
+  cudaStream_t s = nullptr;
+  guarded(index, [&] { s = native(index, stream); });
+  return s;
+}
+
+}  // namespace
+
+extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
+                                         nullptr,
+                                         count_devices,
+                                         props,
+                                         alloc,
+                                         release,
+                                         copy,
+                                         sync,
+                                         fill,
+                                         stream_create,
+                                         stream_destroy,
+                                         event_create,
+                                         event_destroy,
+                                         event_record,
+                                         event_wait,
+                                         event_query,
+                                         event_elapsed,
+                                         native_stream,
+                                         alloc_pinned,
+                                         free_pinned,
+                                         last_error};
+
+}  // namespace tenon::cuda

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A captured graph is kept instantiated, ready to be launched.
+#include <memory>
+
+#include "plugin_cuda/runtime/runtime.h"
+
+struct tn_graph {
+  cudaGraphExec_t exec;
+};
+
+namespace tenon::cuda {
+namespace {
+
+tn_status begin(void*, int32_t index, tn_stream* stream) {
+  return guarded(index, [&] {
+    check(cudaStreamBeginCapture(native(index, stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+          index);
+  });
+}
+
+// Whatever becomes of the graph, the capture is over.
+tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
+  return guarded(index, [&] {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(native(index, stream), &graph), "cudaStreamEndCapture", index);
+    auto g = std::unique_ptr<tn_graph>(new (std::nothrow) tn_graph{});
+    const cudaError_t status = g ? cudaGraphInstantiate(&g->exec, graph, 0) : cudaErrorMemoryAllocation;
+    cudaGraphDestroy(graph);  // what is instantiated does not need it
+    check(status, "cudaGraphInstantiate", index);
+    *out = g.release();
+  });
+}
+
+tn_status launch(void*, int32_t index, tn_graph* graph, tn_stream* stream) {
+  return guarded(index, [&] {
+    cudaStream_t s = native(index, stream);
+    launched(cudaGraphLaunch(graph->exec, s), index, s, "a captured graph");
+  });
+}
+
+// A launch that is under way keeps what it needs.
+void destroy(void*, int32_t index, tn_graph* graph) {
+  guarded(index, [&] { check(cudaGraphExecDestroy(graph->exec), "cudaGraphExecDestroy", index); });
+  delete graph;
+}
+
+}  // namespace
+
+extern const tn_ext_graph_capture kGraphCapture = {
+    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, nullptr}, begin, end, launch, destroy};
+
+}  // namespace tenon::cuda
