@@ -27,15 +27,31 @@ void check(tn_status s, const char* what, const DeviceEntry& d) {
   throw BackendError(join(what, ": device ", d.name, " failed with status ", s, text.empty() ? "" : ": ", text));
 }
 
+// What the second device's current stream gets from now on comes after what the first's has.
+void order_streams(const DeviceEntry& d, int first, int second) {
+  const tn_device_api* a = d.api;
+  tn_stream *from = current_stream(d.slot, first), *to = current_stream(d.slot, second);
+  tn_event* event = nullptr;
+  const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy && a->event_record &&
+                      a->event_wait && a->event_create(a->context, first, 0, &event) == TN_OK;
+  bool ordered = events && a->event_record(a->context, first, event, from) == TN_OK &&
+                 a->event_wait(a->context, second, event, to) == TN_OK;
+  if (events) a->event_destroy(a->context, first, event);
+  if (!ordered) synchronize_stream(d.slot, first, from);
+}
+
 // Bytes from one place to another; at least one side is the host or both are of one device type.
 void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset, uint64_t bytes, bool wait) {
   if (bytes == 0) return;
   const DeviceEntry& d = device_entry(dst.slot != 0 ? dst.slot : src.slot);
   int index = dst.slot != 0 ? dst.index : src.index;
   tn_stream* stream = d.slot == 0 ? nullptr : current_stream(d.slot, index);
+  const bool across = dst.slot == src.slot && dst.index != src.index;
+  if (across) order_streams(d, src.index, dst.index);
   check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data,
                     src_offset, bytes, stream),
         "copy", d);
+  if (across && !wait) order_streams(d, dst.index, src.index);
   if (wait && d.slot != 0) synchronize_stream(d.slot, index, stream);
 }
 

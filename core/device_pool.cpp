@@ -114,6 +114,7 @@ FreeLists* DevicePool::lists(tn_stream* stream, bool small) {
 
 Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   std::lock_guard<std::mutex> hold(lock_);
+  last_status_ = TN_OK;
   if (bytes > uint64_t{1} << 56) out_of_memory(bytes);  // keeps the sums below in range
   uint64_t rounded = round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
@@ -198,7 +199,8 @@ const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
 Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small) {
   const tn_device_api* a = api();
   auto* s = new (pool_alloc(sizeof(Span))) Span{};
-  if (a->alloc(a->context, index_, bytes, stream, &s->handle) != TN_OK) {
+  last_status_ = a->alloc(a->context, index_, bytes, stream, &s->handle);
+  if (last_status_ != TN_OK) {
     pool_free(s, sizeof(Span));
     return nullptr;
   }
@@ -386,6 +388,7 @@ MemoryStats DevicePool::stats() {
 
 void DevicePool::out_of_memory(uint64_t bytes) {
   const tn_device_api* a = api();
+  if (last_status_ == TN_ERROR_BACKEND) device_failed(slot_, index_, "alloc", last_status_);  // it is not for room
   tn_device_props props{};
   props.struct_size = sizeof props;
   if (a->props(a->context, index_, &props) != TN_OK) props.free_bytes = 0;

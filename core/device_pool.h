@@ -84,6 +84,7 @@ class DevicePool {
   uint64_t alignment_ = 1;  // that the device promises for its blocks
   uint64_t keep_;           // bytes that may lie unused before they go back
   bool closed_ = false;
+  tn_status last_status_ = TN_OK;  // of the device's alloc
   std::mutex lock_;
   std::vector<FreeLists*> lists_;
   Span* segments_ = nullptr;

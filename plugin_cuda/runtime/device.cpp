@@ -49,10 +49,7 @@ tn_status alloc(void*, int32_t index, uint64_t bytes, tn_stream*, void** handle)
 
 // Waits for what uses the block.
 void release(void*, int32_t index, void* handle, uint64_t, tn_stream*) {
-  guarded(index, [&] {
-    UncapturedGuard own_memory;
-    CUDA_CALL(index, cudaFree, handle);
-  });
+  releasing(index, "cudaFree", [&] { return cudaFree(handle); });
 }
 
 tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
@@ -67,10 +64,7 @@ tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
 void free_pinned(void*, void* host, uint64_t) {
   int index = 0;
   (void)cudaGetDevice(&index);
-  guarded(index, [&] {
-    UncapturedGuard own_memory;
-    CUDA_CALL(index, cudaFreeHost, host);
-  });
+  releasing(index, "cudaFreeHost", [&] { return cudaFreeHost(host); });
 }
 
 // Copies between the two go by way of the host where they cannot reach each other; the runtime sees to that.
@@ -162,7 +156,7 @@ tn_status stream_create(void*, int32_t index, int32_t priority, tn_stream** out)
 }
 
 void stream_destroy(void*, int32_t index, tn_stream* stream) {
-  guarded(index, [&] { CUDA_CALL(index, cudaStreamDestroy, stream->stream); });
+  releasing(index, "cudaStreamDestroy", [&] { return cudaStreamDestroy(stream->stream); });
   delete stream;
 }
 
@@ -177,7 +171,7 @@ tn_status event_create(void*, int32_t index, uint32_t flags, tn_event** out) {
 }
 
 void event_destroy(void*, int32_t index, tn_event* event) {
-  guarded(index, [&] { CUDA_CALL(index, cudaEventDestroy, event->event); });
+  releasing(index, "cudaEventDestroy", [&] { return cudaEventDestroy(event->event); });
   delete event;
 }
 

@@ -19,9 +19,11 @@ tn_status begin(void*, int32_t index, tn_stream* stream) {
   });
 }
 
-// Whatever becomes of the graph, the capture is over.
+// Whatever else fails, the capture is over.
 tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
-  return guarded(index, [&] {
+  try {
+    check_usable(index);
+    const ReleaseGuard on(index);
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(native(index, stream), &graph), "cudaStreamEndCapture", index);
     auto g = std::unique_ptr<tn_graph>(new (std::nothrow) tn_graph{});
@@ -29,7 +31,10 @@ tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
     cudaGraphDestroy(graph);  // what is instantiated does not need it
     check(status, "cudaGraphInstantiate", index);
     *out = g.release();
-  });
+    return TN_OK;
+  } catch (...) {
+    return detail::report_current();
+  }
 }
 
 tn_status launch(void*, int32_t index, tn_graph* graph, tn_stream* stream) {
@@ -41,7 +46,7 @@ tn_status launch(void*, int32_t index, tn_graph* graph, tn_stream* stream) {
 
 // A launch that is under way keeps what it needs.
 void destroy(void*, int32_t index, tn_graph* graph) {
-  guarded(index, [&] { check(cudaGraphExecDestroy(graph->exec), "cudaGraphExecDestroy", index); });
+  releasing(index, "cudaGraphExecDestroy", [&] { return cudaGraphExecDestroy(graph->exec); });
   delete graph;
 }
 

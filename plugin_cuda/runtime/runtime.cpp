@@ -90,7 +90,13 @@ std::string find_devices() {
   }
   if (n == 0) return "the NVIDIA driver finds no device; CUDA_VISIBLE_DEVICES may hide it";
   n = n < kMostDevices ? n : kMostDevices;
-  for (int i = 0; i < n; ++i) check(cudaGetDeviceProperties(&g_gpus[i].props, i), "cudaGetDeviceProperties");
+  for (int i = 0; i < n; ++i) {
+    Gpu& g = g_gpus[i];
+    check(cudaGetDeviceProperties(&g.props, i), "cudaGetDeviceProperties");
+    g.used = g.dead = false;
+    g.last_kernel = nullptr;
+    g.peers = 0;
+  }
   g_count.store(n);
   return {};
 }
@@ -158,8 +164,12 @@ void check_usable(int index) {
 
 DeviceGuard::DeviceGuard(int index) {
   int now = -1;
+  check_usable(index);
   Gpu& g = gpu(index);
-  check(cudaGetDevice(&now), "cudaGetDevice", index);
+  if (cudaGetDevice(&now) != cudaSuccess) {  // the thread may be on a device that is lost
+    (void)cudaGetLastError();
+    now = -1;
+  }
   // A thread that has set no device is on device 0, but it has no context there yet.
   if (now == index && g.used.load(std::memory_order_acquire)) return;
   check(cudaSetDevice(index), "cudaSetDevice", index);
@@ -169,6 +179,18 @@ DeviceGuard::DeviceGuard(int index) {
 
 DeviceGuard::~DeviceGuard() {
   if (before_ >= 0) cudaSetDevice(before_);
+}
+
+// Without the right device current, the runtime finds the device by the address or the handle.
+ReleaseGuard::ReleaseGuard(int index) noexcept {
+  cudaThreadExchangeStreamCaptureMode(&mode_);
+  int now = index;
+  if (cudaGetDevice(&now) == cudaSuccess && now != index && cudaSetDevice(index) == cudaSuccess) before_ = now;
+}
+
+ReleaseGuard::~ReleaseGuard() {
+  if (before_ >= 0) cudaSetDevice(before_);
+  cudaThreadExchangeStreamCaptureMode(&mode_);
 }
 
 cudaStream_t native(int index, const tn_stream* stream) {

@@ -51,7 +51,8 @@ void check(cudaError_t status, const char* call, int index = -1);
 void check_usable(int index);
 bool forked() noexcept;
 
-// The device is the thread's current one while this lives. The first one of a device makes its context.
+// The device is the thread's current one while this lives. The first one of a device makes its context. Throws as
+// check_usable does.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int index);
@@ -60,6 +61,18 @@ class DeviceGuard {
 
  private:
   int before_ = -1;
+};
+
+// The same where it can be had, and calls that a capture would forbid are allowed.
+class ReleaseGuard {
+ public:
+  explicit ReleaseGuard(int index) noexcept;
+  ~ReleaseGuard();
+  ReleaseGuard(const ReleaseGuard&) = delete;
+
+ private:
+  int before_ = -1;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
 // Calls that a capture of this thread would forbid, and that do not touch what is captured.
@@ -93,12 +106,23 @@ tn_status report_current() noexcept;
 template <class F>
 tn_status guarded(int index, F body) noexcept {
   try {
-    check_usable(index);
     DeviceGuard on(index);
     body();
     return TN_OK;
   } catch (...) {
     return detail::report_current();
+  }
+}
+
+// What gives something back does so whatever fails beside it; on a device that is lost there is nothing left.
+template <class F>
+void releasing(int index, const char* call, F body) noexcept {
+  try {
+    check_usable(index);
+    const ReleaseGuard on(index);
+    check(body(), call, index);
+  } catch (...) {
+    (void)detail::report_current();
   }
 }
 tn_str last_error(void* context);

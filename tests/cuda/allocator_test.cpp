@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Core's caching allocator before the raw one of the device.
+#include <deque>
+#include <random>
+
+#include "tests/cuda/support.h"
+
+namespace tenon::test {
+namespace {
+
+using CudaAllocator = Cuda;
+
+struct Held {
+  core::Block block;
+  unsigned char value;
+  tn_stream* stream;
+};
+
+core::Block take(uint64_t bytes, tn_stream* s = nullptr) { return core::cache_alloc(cuda_slot(), 0, bytes, s); }
+void give(const core::Block& b, tn_stream* s = nullptr) { core::cache_free(cuda_slot(), 0, b, s); }
+
+void write(const Held& h) {
+  const tn_device_api& a = cuda_api();
+  cuda_check(a.fill(a.context, 0, h.block.handle, h.block.offset, &h.value, 1, h.block.bytes, h.stream));
+}
+
+// Every byte of the block is still what was written last.
+void check_bytes(const Held& h) {
+  const tn_device_api& a = cuda_api();
+  std::vector<unsigned char> seen(h.block.bytes);
+  cuda_check(
+      a.copy(a.context, kHost, seen.data(), 0, cuda_device(0), h.block.handle, h.block.offset, seen.size(), h.stream));
+  for (unsigned char c : seen) ASSERT_EQ(c, h.value);
+}
+
+TEST_F(CudaAllocator, AFreedBlockServesItsStreamAgainAtOnce) {
+  const core::Block a = take(4096);
+  give(a);
+  const int64_t before = tenon_fake_calls(nullptr);
+  const core::Block b = take(4096);
+  EXPECT_EQ(a.handle, b.handle);
+  EXPECT_EQ(a.offset, b.offset);
+  EXPECT_EQ(tenon_fake_calls(nullptr), before) << "the runtime was called";
+  give(b);
+}
+
+TEST_F(CudaAllocator, AnotherStreamGetsTheBlockAfterAnEvent) {
+  OnStream one, two;
+  Held first{take(4096, one.get()), 1, one.get()};
+  write(first);
+  give(first.block, one.get());
+  const int64_t allocations = tenon_fake_calls("cudaMalloc"), waits = tenon_fake_calls("cudaStreamWaitEvent");
+  Held second{take(4096, two.get()), 2, two.get()};
+  EXPECT_EQ(second.block.handle, first.block.handle);
+  EXPECT_EQ(tenon_fake_calls("cudaMalloc"), allocations);
+  EXPECT_EQ(tenon_fake_calls("cudaStreamWaitEvent"), waits + 1);
+  write(second);  // without the wait the first stream's late work would come after this
+  core::synchronize(cuda_slot(), 0);
+  check_bytes(second);
+  give(second.block, two.get());
+}
+
+TEST_F(CudaAllocator, ABlockUsedOnAnotherStreamWaitsForIt) {
+  OnStream one, two;
+  Held shared{take(4096, one.get()), 7, two.get()};
+  core::cache_record_stream(cuda_slot(), 0, shared.block, two.get());
+  write(shared);
+  give(shared.block, one.get());
+  Held next{take(4096, one.get()), 9, one.get()};
+  EXPECT_TRUE(next.block.offset != shared.block.offset || next.block.handle != shared.block.handle)
+      << "the other stream is not done";
+  write(next);
+  core::synchronize(cuda_slot(), 0);
+  check_bytes(next);
+  give(next.block, one.get());
+}
+
+// 3,000 requests from three streams: no two living blocks share a byte, and in the end nothing is missing.
+TEST_F(CudaAllocator, ATraceOfThreeStreamsKeepsEveryByte) {
+  OnStream a, b, c;
+  tn_stream* streams[] = {a.get(), b.get(), c.get()};
+  std::mt19937 random(6);
+  std::deque<Held> alive;
+  for (int step = 0; step < 3000; ++step) {
+    if (alive.size() < 40 && random() % 5 != 0) {
+      const uint64_t bytes = random() % 4 == 0 ? 1 + random() % (3 << 20) : 1 + random() % 20000;
+      tn_stream* s = streams[random() % 3];
+      alive.push_back({take(bytes, s), static_cast<unsigned char>(random()), s});
+      alive.back().block.bytes = bytes;
+      write(alive.back());
+    } else if (!alive.empty()) {
+      std::swap(alive.front(), alive[random() % alive.size()]);
+      if (random() % 4 == 0) check_bytes(alive.front());
+      give(alive.front().block, alive.front().stream);
+      alive.pop_front();
+    }
+  }
+  for (const Held& h : alive) {
+    check_bytes(h);
+    give(h.block, h.stream);
+  }
+  EXPECT_EQ(core::memory_stats(cuda_slot(), 0).allocated, 0u);
+}
+
+TEST_F(CudaAllocator, OutOfMemoryTriesOnceMoreAndHasNumbers) {
+  core::cache_trim(cuda_slot(), 0);
+  tenon_fake_capacity(uint64_t{64} << 20);
+  const core::Block kept = take(24 << 20), cached = take(30 << 20);
+  give(cached);
+  const int64_t frees = tenon_fake_calls("cudaFree");
+  const core::Block other = take(36 << 20);  // fits when the cached one has gone back
+  EXPECT_EQ(tenon_fake_calls("cudaFree"), frees + 1);
+  give(other);
+  const int64_t tries = tenon_fake_calls("cudaMalloc");
+  const std::string text = text_of<OutOfMemoryError>([] { take(uint64_t{50} << 20); });
+  EXPECT_LE(tenon_fake_calls("cudaMalloc") - tries, 4);
+  expect_words(text, {"out of memory on cuda:0", "wanted 52428800 bytes", "allocated 25165", "free 41943040"});
+  give(kept);
+  EXPECT_EQ(text_of([] { give(take(1 << 20)); }), "");
+}
+
+TEST_F(CudaAllocator, StatisticsCountAndAnEmptiedCacheIsGone) {
+  const core::MemoryStats before = core::memory_stats(cuda_slot(), 0);
+  const core::Block b = take(3 << 20);
+  const core::MemoryStats with = core::memory_stats(cuda_slot(), 0);
+  EXPECT_EQ(with.allocated - before.allocated, uint64_t{3} << 20);
+  EXPECT_EQ(with.reserved, tenon_fake_bytes());
+  give(b);
+  core::cache_trim(cuda_slot(), 0);
+  EXPECT_EQ(core::memory_stats(cuda_slot(), 0).reserved, tenon_fake_bytes());
+  EXPECT_LT(tenon_fake_bytes(), with.reserved);
+}
+
+}  // namespace
+}  // namespace tenon::test

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+
+#include "control.h"
+
+namespace tenon::fake {
+
+thread_local int t_device = 0;
+thread_local cudaError_t t_last = cudaSuccess;
+thread_local cudaStreamCaptureMode t_mode = cudaStreamCaptureModeGlobal;
+thread_local int t_captures = 0;
+
+State& state() {
+  static State& s = *[] {
+    auto* made = new State;
+    if (const char* n = std::getenv("TENON_FAKE_CUDA_DEVICES")) made->devices = std::atoi(n);
+    for (int d = 0; d < kMostDevices; ++d) made->streams.push_back(new CUstream_st{d, {}, nullptr, 0});
+    return made;
+  }();
+  return s;
+}
+
+double now_ms() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
+}
+
+cudaError_t fail(cudaError_t code) {
+  if (code != cudaSuccess) t_last = code;
+  return code;
+}
+
+cudaError_t enter(const char* name) {
+  State& s = state();
+  ++s.calls[name];
+  if (s.fail_in > 0 && --s.fail_in == 0) {
+    ++s.injected;
+    return fail(s.fail_code);
+  }
+  if (s.devices < 0) return fail(cudaErrorInsufficientDriver);
+  if (s.devices == 0) return fail(cudaErrorNoDevice);
+  return fail(s.device[t_device].broken);
+}
+
+cudaStream_t resolve(cudaStream_t s) {
+  // Null, and the legacy stream's and the thread's stream's handles, which are small numbers.
+  if (reinterpret_cast<uintptr_t>(s) <= 2) return state().streams[static_cast<std::size_t>(t_device)];
+  return s;
+}
+
+int device_of(cudaStream_t s) { return resolve(s)->device; }
+
+void step(cudaStream_t s) {
+  Work w = std::move(s->work.front());
+  s->work.pop_front();
+  State& all = state();
+  if (w.waits_for && !w.waits_for->done) run_until(*w.waits_for);
+  Device& d = all.device[s->device];
+  if (w.run && all.fail_work_in > 0 && --all.fail_work_in == 0) {
+    ++all.injected;
+    d.broken = all.fail_work_code;
+  }
+  if (w.run && d.broken == cudaSuccess) w.run();  // a context that is lost drops its work
+  if (w.marks) {
+    w.marks->done = true;
+    w.marks->at_ms = now_ms();
+  }
+}
+
+void run_all(cudaStream_t s) {
+  s = resolve(s);
+  while (!s->work.empty()) step(s);
+}
+
+// An event is recorded before anything waits for it, so this ends.
+void run_until(const Record& r) {
+  while (!r.done && !r.stream->work.empty()) step(r.stream);
+}
+
+void run_device(int device) {
+  auto& all = state().streams;
+  for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    if ((*it)->device == device) run_all(*it);
+  }
+}
+
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> run) {
+  cudaStream_t s = resolve(stream);
+  if (s->capture) {
+    s->capture->nodes.push_back(std::move(run));
+    if (s != s->capture->origin) s->capture->joined.insert(s);
+    return cudaSuccess;
+  }
+  s->work.push_back({std::move(run), nullptr, nullptr});
+  return cudaSuccess;
+}
+
+bool forbidden() {
+  if (t_captures == 0 || t_mode == cudaStreamCaptureModeRelaxed) return false;
+  for (cudaStream_t s : state().streams) {
+    if (s->capture) s->capture->invalid = true;
+  }
+  return true;
+}
+
+const Memory* memory_at(const void* p, std::size_t bytes) {
+  auto& all = state().memory;
+  const char* at = static_cast<const char*>(p);
+  auto it = all.upper_bound(at);
+  if (it == all.begin()) return nullptr;
+  --it;
+  return at + bytes <= it->first + it->second.bytes ? &it->second : nullptr;
+}
+
+}  // namespace tenon::fake
+
+using namespace tenon::fake;
+using Hold = std::lock_guard<std::recursive_mutex>;
+
+extern "C" {
+
+int tenon_fake_enqueue(void* stream, void (*run)(void*), void* arg) {
+  Hold hold(state().lock);
+  return enqueue(static_cast<cudaStream_t>(stream), [=] { run(arg); });
+}
+
+int tenon_fake_enqueue_owned(void* stream, void (*run)(void*), void (*drop)(void*), void* arg) {
+  Hold hold(state().lock);
+  auto owned = std::shared_ptr<void>(arg, drop);
+  return enqueue(static_cast<cudaStream_t>(stream), [=] { run(owned.get()); });
+}
+
+void tenon_fake_fail(int64_t nth, int code) {
+  Hold hold(state().lock);
+  state().fail_in = nth;
+  state().fail_code = static_cast<cudaError_t>(code);
+}
+
+void tenon_fake_fail_work(int64_t nth, int code) {
+  Hold hold(state().lock);
+  state().fail_work_in = nth;
+  state().fail_work_code = static_cast<cudaError_t>(code);
+}
+
+int64_t tenon_fake_injected(void) {
+  Hold hold(state().lock);
+  return state().injected;
+}
+
+void tenon_fake_capacity(uint64_t bytes) {
+  Hold hold(state().lock);
+  state().capacity = bytes;
+}
+
+// A device that is lost takes along what it had, and what was pinned.
+static void drop_context(int device) {
+  State& s = state();
+  for (auto it = s.memory.begin(); it != s.memory.end();) {
+    const bool goes = it->second.device == device || it->second.device < 0;
+    if (goes) munmap(const_cast<char*>(it->first), it->second.bytes);
+    it = goes ? s.memory.erase(it) : std::next(it);
+  }
+  for (auto it = s.events.begin(); it != s.events.end();)
+    it = (*it)->device == device ? s.events.erase(it) : std::next(it);
+  const auto gone = [&](cudaStream_t x) { return x->device == device; };
+  s.streams.erase(std::remove_if(s.streams.begin() + kMostDevices, s.streams.end(), gone), s.streams.end());
+  s.device[device] = Device{};
+}
+
+int64_t tenon_fake_alive(int what) {
+  State& s = state();
+  Hold hold(s.lock);
+  int64_t device = 0, pinned = 0;
+  for (auto& [p, m] : s.memory) ++(m.device < 0 ? pinned : device);
+  switch (what) {
+    case TENON_FAKE_MEMORY:
+      return device;
+    case TENON_FAKE_PINNED:
+      return pinned;
+    case TENON_FAKE_STREAMS:
+      return static_cast<int64_t>(s.streams.size()) - kMostDevices;
+    case TENON_FAKE_EVENTS:
+      return static_cast<int64_t>(s.events.size());
+    default:
+      return s.graphs;
+  }
+}
+
+uint64_t tenon_fake_bytes(void) {
+  Hold hold(state().lock);
+  uint64_t sum = 0;
+  for (const Device& d : state().device) sum += d.used;
+  return sum;
+}
+
+int64_t tenon_fake_calls(const char* name) {
+  Hold hold(state().lock);
+  if (name) return state().calls[name];
+  int64_t sum = 0;
+  for (auto& [_, n] : state().calls) sum += n;
+  return sum;
+}
+
+int64_t tenon_fake_work(void) {
+  Hold hold(state().lock);
+  int64_t n = 0;
+  for (cudaStream_t s : state().streams) n += static_cast<int64_t>(s->work.size());
+  return n;
+}
+
+int tenon_fake_device_of(const void* address) {
+  Hold hold(state().lock);
+  const Memory* m = memory_at(address, 1);
+  return m ? m->device : -1;
+}
+
+void tenon_fake_reset(void) {
+  State& s = state();
+  Hold hold(s.lock);
+  for (int d = 0; d < kMostDevices; ++d) {
+    run_device(d);
+    if (s.device[d].broken != cudaSuccess) drop_context(d);
+  }
+  s.fail_in = s.fail_work_in = s.injected = 0;
+  s.capacity = std::size_t{16} << 30;
+  s.calls.clear();
+}
+}

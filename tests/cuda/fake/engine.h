@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Devices that are host memory, and streams whose work runs late: only when something waits for it, and streams against
+// the order in which they were made, so that a wait that is missing shows.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tenon::fake {
+
+struct Record;  // one recording of an event
+
+struct Work {
+  std::function<void()> run;
+  std::shared_ptr<Record> waits_for, marks;
+};
+
+struct Capture {
+  cudaStream_t origin;
+  std::vector<std::function<void()>> nodes;
+  std::set<cudaStream_t> joined;  // streams whose work the origin does not wait for yet
+  bool invalid = false;
+};
+
+struct Graph {
+  std::vector<std::function<void()>> nodes;
+};
+
+struct Record {
+  cudaStream_t stream = nullptr;
+  Capture* capture = nullptr;
+  bool done = false;
+  double at_ms = 0;
+};
+
+struct Memory {
+  std::size_t bytes;
+  int device;  // -1: pinned host memory
+};
+
+struct Device {
+  cudaError_t broken = cudaSuccess;
+  std::size_t used = 0;
+  std::set<int> peers;
+};
+
+inline constexpr int kMostDevices = 4;
+
+struct State {
+  std::recursive_mutex lock;
+  int devices = 2;
+  Device device[kMostDevices];
+  std::size_t capacity = std::size_t{16} << 30;
+  std::map<const char*, Memory> memory;
+  std::vector<cudaStream_t> streams;  // in the order of their making; the first ones are the legacy streams
+  std::set<cudaEvent_t> events;
+  int64_t graphs = 0;
+  int64_t fail_in = 0, fail_work_in = 0, injected = 0;
+  cudaError_t fail_code = cudaSuccess, fail_work_code = cudaSuccess;
+  std::map<std::string, int64_t> calls;
+};
+
+State& state();
+extern thread_local int t_device;
+extern thread_local cudaError_t t_last;
+extern thread_local cudaStreamCaptureMode t_mode;
+extern thread_local int t_captures;  // begun by this thread
+
+// First of every function. What it returns is the call's result unless it is cudaSuccess.
+cudaError_t enter(const char* name);
+cudaError_t fail(cudaError_t code);  // notes it as the thread's last error
+
+cudaStream_t resolve(cudaStream_t s);
+int device_of(cudaStream_t s);
+cudaError_t enqueue(cudaStream_t s, std::function<void()> run);
+void step(cudaStream_t s);  // runs the first piece of its work
+void run_all(cudaStream_t s);
+void run_until(const Record& r);
+void run_device(int device);
+// Whether this thread's capture forbids the call; it is invalid then.
+bool forbidden();
+const Memory* memory_at(const void* p, std::size_t bytes);
+double now_ms();
+
+}  // namespace tenon::fake
+
+struct CUstream_st {
+  int device;
+  std::deque<tenon::fake::Work> work;
+  tenon::fake::Capture* capture = nullptr;
+  int priority = 0;
+};
+struct CUevent_st {
+  int device;
+  unsigned flags;
+  std::shared_ptr<tenon::fake::Record> record;
+};
+struct CUgraph_st : tenon::fake::Graph {};
+struct CUgraphExec_st : tenon::fake::Graph {};

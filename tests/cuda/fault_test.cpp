@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What fails, fails clearly, leaves nothing behind, and the next call works.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/cuda/support.h"
+
+namespace tenon::test {
+namespace {
+
+class CudaFault : public Cuda {};
+
+constexpr const char* kLibrary = TENON_CUDA_LIBRARY;
+
+int64_t alive() {
+  int64_t n = 0;
+  for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_GRAPHS; ++what) n += tenon_fake_alive(what);
+  return n;
+}
+
+// Whatever is alive of the device goes back, but for what the plugin keeps for its own life.
+void trim() {
+  for (int i = 0; i < 2; ++i) {
+    try {
+      core::synchronize(cuda_slot(), i);
+    } catch (const Error&) {  // of a device that is lost
+    }
+    core::cache_trim(cuda_slot(), i);
+  }
+}
+
+// Both devices, memory, copies of each kind, streams, events, pinned memory.
+void a_bit_of_everything() {
+  const tn_device_api& a = cuda_api();
+  const Tensor x = arange(300, kFloat);
+  OnStream s(0, -1);
+  const Tensor y = x.to(kCUDA), z = y.to(Device("cuda:1"));
+  TENON_CHECK(equal(z.cpu(), x), Error, "other bytes came back");
+  struct Pinned {
+    void* p = nullptr;
+    ~Pinned() {
+      if (p) cuda_api().free_pinned(nullptr, p, 64);
+    }
+  } pinned;
+  core::check_device(cuda_slot(), 0, "alloc_pinned", a.alloc_pinned(a.context, 64, &pinned.p));
+  struct Event {
+    tn_event* e = nullptr;
+    ~Event() {
+      if (e) cuda_api().event_destroy(nullptr, 0, e);
+    }
+  } event;
+  core::check_device(cuda_slot(), 0, "event_create", a.event_create(a.context, 0, 0, &event.e));
+  core::check_device(cuda_slot(), 0, "fill", a.fill(a.context, 0, y.data_ptr(), 0, "abcd", 4, 16, s.get()));
+  core::check_device(cuda_slot(), 0, "event_record", a.event_record(a.context, 0, event.e, s.get()));
+  core::check_device(cuda_slot(), 0, "event_wait", a.event_wait(a.context, 0, event.e, nullptr));
+  core::check_device(cuda_slot(), 0, "copy",
+                     a.copy(a.context, kHost, pinned.p, 0, cuda_device(0), y.data_ptr(), 0, 64, nullptr));
+  int32_t done;
+  core::check_device(cuda_slot(), 0, "event_query", a.event_query(a.context, 0, event.e, &done));
+  core::synchronize(cuda_slot(), 0);
+  tn_device_props p{};
+  p.struct_size = sizeof p;
+  core::check_device(cuda_slot(), 0, "props", a.props(a.context, 0, &p));
+}
+
+// The n-th call fails, for n = 1, 2, ... until the work is done before its n-th call. Returns how many were injected.
+template <class F>
+int each_call_fails_once(cudaError_t code, F&& work) {
+  work();
+  trim();
+  const int64_t before = alive();
+  int raised = 0;
+  for (int n = 1;; ++n) {
+    const int64_t injected = tenon_fake_injected();
+    tenon_fake_fail(n, code);
+    const std::string text = text_of<std::exception>(work);
+    const bool hit = tenon_fake_injected() > injected;
+    tenon_fake_fail(0, 0);
+    if (!hit) {
+      EXPECT_EQ(text, "");
+      printf("%d calls failed with %s, %d of them raised an error\n", n - 1, cudaGetErrorName(code), raised);
+      return n - 1;
+    }
+    if (!text.empty()) {
+      ++raised;
+      EXPECT_TRUE(has(text, "failed") || has(text, "out of memory")) << text;
+      EXPECT_TRUE(has(text, "cuda")) << text;
+    }
+    trim();
+    EXPECT_EQ(alive(), before) << "after a failure of call " << n << ": " << text;
+    EXPECT_EQ(text_of<std::exception>(work), "") << "the work after a failure of call " << n;
+    trim();
+    EXPECT_EQ(alive(), before) << "after the work behind a failure of call " << n;
+  }
+}
+
+TEST_F(CudaFault, EachCallFailsOnce) {
+  int injected = 0;
+  for (cudaError_t code : {cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNotSupported}) {
+    injected += each_call_fails_once(code, a_bit_of_everything);
+  }
+  EXPECT_GE(injected, 150);
+}
+
+TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
+  trim();
+  plugins::unload("cuda");
+  EXPECT_EQ(alive(), 0) << "unloading gives everything back";
+  for (int n = 1;; ++n) {
+    ASSERT_LT(n, 50);
+    const int64_t injected = tenon_fake_injected();
+    tenon_fake_fail(n, cudaErrorInvalidValue);
+    std::string text;
+    plugins::Info info;
+    text = text_of([&] { info = plugins::load(kLibrary); });
+    const bool hit = tenon_fake_injected() > injected;
+    tenon_fake_fail(0, 0);
+    if (!hit) {
+      EXPECT_EQ(info.state, plugins::State::Opened);
+      break;
+    }
+    if (info.state == plugins::State::Opened) {
+      plugins::unload("cuda");
+    } else {
+      EXPECT_TRUE(has(text + info.reason, "cudaErrorInvalidValue")) << n << ": " << text << info.reason;
+    }
+    EXPECT_EQ(alive(), 0) << n;
+  }
+  a_bit_of_everything();
+}
+
+// As a new process would find the device.
+void restart() {
+  trim();
+  plugins::unload("cuda");
+  tenon_fake_reset();
+  plugins::load(kLibrary);
+}
+
+// After an error that the context does not survive every use says at once what was lost, and where.
+TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
+  {
+    const Tensor there = ones({64}, kCUDA), other = ones({64}, Device("cuda:1"));
+    const tn_device_api& a = cuda_api();
+    tenon_fake_fail_work(1, cudaErrorIllegalAddress);
+    const unsigned char zero = 0;
+    cuda_check(a.fill(a.context, 0, there.data_ptr(), 0, &zero, 1, 64, nullptr));
+    const std::string first = text_of<BackendError>([&] { core::synchronize(cuda_slot(), 0); });
+    expect_words(first, {"cuda:0", "cudaErrorIllegalAddress"});
+    const int64_t calls = tenon_fake_calls(nullptr);
+    for (int i = 0; i < 3; ++i) {
+      expect_words(text_of<BackendError>([&] { (void)there.cpu(); }),
+                   {"device cuda:0 is lost", "cudaErrorIllegalAddress", "the CPU can still be used"});
+    }
+    expect_words(text_of([] { (void)zeros({1 << 20}, kCUDA); }), {"cuda:0 is lost"});
+    EXPECT_EQ(tenon_fake_calls(nullptr), calls) << "a lost device is asked nothing more";
+    EXPECT_TRUE(equal(ones({3}) + ones({3}), full({3}, 2.))) << "the CPU computes on";
+    EXPECT_TRUE(equal(other.cpu(), ones({64}))) << "the other device computes on";
+  }
+  restart();
+  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+}
+
+TEST_F(CudaFault, AForkedChildIsTold) {
+  const Tensor there = ones({8}, kCUDA);
+  const int64_t calls = tenon_fake_calls(nullptr);
+  int out[2];
+  ASSERT_EQ(pipe(out), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::string text = text_of<BackendError>([&] { (void)there.cpu(); });
+    text += text_of([] { (void)zeros({1 << 22}, kCUDA); });
+    text += equal(ones({3}) + ones({3}), full({3}, 2.)) ? " CPU right" : " CPU wrong";
+    text += tenon_fake_calls(nullptr) == calls ? ", no calls" : ", calls";
+    (void)!write(out[1], text.data(), text.size());
+    _exit(0);
+  }
+  close(out[1]);
+  std::string text;
+  char part[512];
+  for (ssize_t n; (n = read(out[0], part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(n));
+  close(out[0]);
+  int status;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  expect_words(text, {"before this process was forked", "a child cannot use it", "CPU right, no calls"});
+  EXPECT_TRUE(equal(there.cpu(), ones({8}))) << "the parent goes on";
+}
+
+TEST_F(CudaFault, UnloadWaitsForTensorsAndGivesAllBack) {
+  {
+    const Tensor there = ones({8}, kCUDA);
+    expect_words(text_of<ValueError>([] { plugins::unload("cuda"); }), {"cuda:0", "in use"});
+    EXPECT_TRUE(equal(there.cpu(), ones({8})));
+  }
+  trim();
+  plugins::unload("cuda");
+  EXPECT_EQ(alive(), 0);
+  plugins::load(kLibrary);
+  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+}
+
+}  // namespace
+}  // namespace tenon::test

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// plugin_cuda over the fake libraries.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tenon/core/allocator.h"
+#include "tenon/core/device.h"
+#include "tenon/plugins/plugins.h"
+#include "tenon/tenon.h"
+#include "tests/cuda/fake/control.h"
+#include "tests/support.h"
+
+namespace tenon::test {
+
+inline int cuda_slot() { return core::usable_slot(kCUDA); }
+inline const tn_device_api& cuda_api() { return *core::device_entry(cuda_slot()).api; }
+inline tn_device cuda_device(int index) { return {TN_CUDA, index}; }
+inline constexpr tn_device kHost{TN_CPU, 0};
+
+// A stream that is the thread's current one while this lives.
+class OnStream {
+ public:
+  explicit OnStream(int index = 0, int priority = 0) : index_(index) {
+    const tn_device_api& a = cuda_api();
+    core::check_device(cuda_slot(), index, "stream_create", a.stream_create(a.context, index, priority, &stream_));
+    before_ = core::current_stream(cuda_slot(), index);
+    core::set_current_stream(cuda_slot(), index, stream_);
+  }
+  ~OnStream() {
+    core::set_current_stream(cuda_slot(), index_, before_);
+    const tn_device_api& a = cuda_api();
+    a.stream_destroy(a.context, index_, stream_);
+  }
+  OnStream(const OnStream&) = delete;
+  tn_stream* get() const { return stream_; }
+
+ private:
+  int index_;
+  tn_stream *stream_ = nullptr, *before_ = nullptr;
+};
+
+inline void cuda_check(tn_status s) {
+  const tn_device_api& a = cuda_api();
+  const tn_str why = s == TN_OK ? tn_str{} : a.last_error(a.context);
+  ASSERT_EQ(s, TN_OK) << std::string(why.ptr ? why.ptr : "", why.len);
+}
+
+// One test: the fake is as new, and what it has given out when the test is over is what it had given out before.
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    tenon_fake_reset();
+    cuda_slot();
+    (void)zeros({1}, kCUDA);  // makes the word for errors
+  }
+  void TearDown() override {
+    tenon_fake_reset();
+    for (int i = 0; i < 2; ++i) {
+      core::synchronize(cuda_slot(), i);
+      core::cache_trim(cuda_slot(), i);
+    }
+    EXPECT_EQ(tenon_fake_alive(TENON_FAKE_MEMORY), 0);
+    EXPECT_EQ(tenon_fake_alive(TENON_FAKE_EVENTS), 0);
+    EXPECT_EQ(tenon_fake_alive(TENON_FAKE_GRAPHS), 0);
+  }
+};
+
+}  // namespace tenon::test
