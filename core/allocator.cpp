@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "core/capture.h"
 #include "device_pool.h"
 #include "device_registry.h"
 #include "tenon/core/error.h"
@@ -295,6 +296,14 @@ void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream)
 void cache_trim(int slot, int index) {
   if (slot == 0 && t_small != nullptr) drop_lists(*t_small);
   if (DevicePool* p = pool_or_null(slot, index)) p->trim();
+}
+
+void end_capture_pool(int slot, int index) noexcept {
+  if (DevicePool* p = pool_or_null(slot, index)) p->end_capture();
+}
+
+void release_capture_pool(int slot, int index, uint32_t pool) noexcept {
+  if (DevicePool* p = pool_or_null(slot, index)) p->release_capture(pool);
 }
 
 int close_pools(int slot) {

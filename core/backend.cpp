@@ -4,6 +4,7 @@
 #include "tenon/core/backend.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -95,6 +96,17 @@ std::string kernel_fault(const tn_kernel& k) {
   return {};
 }
 
+namespace {
+std::atomic<const tn_plugin*> g_device_plugin[kMaxDevices];  // whose device table serves the slot
+}
+
+const tn_ext* device_ext(int slot, uint32_t id) noexcept {
+  const tn_plugin* p = g_device_plugin[slot].load(std::memory_order_acquire);
+  const tn_ext* e = p != nullptr ? p->ext : nullptr;
+  while (e != nullptr && e->id != id) e = e->next;
+  return e;
+}
+
 BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
   auto b = std::make_unique<BackendImpl>();
   b->plugin = &plugin;
@@ -113,7 +125,10 @@ BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
     if (!e) continue;
     b->entries.push_back(std::move(e));
   }
-  if (plugin.device_api) attach_device(b->slot, plugin.device_api);
+  if (plugin.device_api) {
+    attach_device(b->slot, plugin.device_api);
+    g_device_plugin[b->slot].store(&plugin, std::memory_order_release);
+  }
   publish_all(*b);
   report.kernels = static_cast<int>(b->entries.size());
   return b.release();
@@ -124,7 +139,10 @@ void unregister_backend(BackendImpl* b) {
   withdraw(b->plugin);
   try {
     drain_flights();
-    if (b->plugin->device_api) release_device(b->slot);
+    if (b->plugin->device_api) {
+      release_device(b->slot);
+      g_device_plugin[b->slot].store(nullptr, std::memory_order_release);
+    }
   } catch (...) {
     publish_all(*b);
     throw;

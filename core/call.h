@@ -113,6 +113,6 @@ void from_host(TensorImpl& dst, TensorImpl& host);
 // shadow.cpp
 extern std::atomic<uint32_t> g_shadow_every;
 void shadow_check(CallFrame& f);
-void watch_kernels();  // after g_shadow_every changed
+void watch_kernels();  // after g_shadow_every or g_captures changed
 
 }  // namespace tenon::core

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/call.h"
+#include "core/capture.h"
 #include "core/device_registry.h"
 #include "core/in_flight.h"
 #include "tenon/core/error.h"
@@ -33,7 +34,7 @@ void order_streams(const DeviceEntry& d, int first, int second) {
   tn_stream *from = current_stream(d.slot, first), *to = current_stream(d.slot, second);
   tn_event* event = nullptr;
   const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy && a->event_record &&
-                      a->event_wait && a->event_create(a->context, first, 0, &event) == TN_OK;
+                      a->event_wait && a->event_create(a->context, first, TN_EVENT_NO_TIMING, &event) == TN_OK;
   bool ordered = events && a->event_record(a->context, first, event, from) == TN_OK &&
                  a->event_wait(a->context, second, event, to) == TN_OK;
   if (events) a->event_destroy(a->context, first, event);
@@ -46,6 +47,10 @@ void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t 
   const DeviceEntry& d = device_entry(dst.slot != 0 ? dst.slot : src.slot);
   int index = dst.slot != 0 ? dst.index : src.index;
   tn_stream* stream = d.slot == 0 ? nullptr : current_stream(d.slot, index);
+  const bool pinned = (dst.slot != 0 || dst.storage->pinned) && (src.slot != 0 || src.storage->pinned);
+  if (wait || !pinned)
+    refuse_in_capture(d.slot, index, "copy",
+                      "the host would have to wait for it; copy without blocking, to or from pinned memory");
   const bool across = dst.slot == src.slot && dst.index != src.index;
   if (across) order_streams(d, src.index, dst.index);
   check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data,

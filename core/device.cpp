@@ -7,6 +7,7 @@
 #include <charconv>
 #include <mutex>
 
+#include "core/capture.h"
 #include "core/in_flight.h"
 #include "device_registry.h"
 #include "tenon/core/allocator.h"
@@ -166,6 +167,8 @@ void release_device(int slot) {
   set_api(e, nullptr);
   try {
     drain_flights();
+    TENON_CHECK(graphs_alive(slot) == 0, ValueError, "device ", e.name, " is in use: ", graphs_alive(slot),
+                " captured graphs are alive; reset them first");
     TENON_CHECK(pinned_blocks(slot) == 0, ValueError, "device ", e.name, " is in use: it pinned the memory of ",
                 pinned_blocks(slot), " tensors");
   } catch (...) {

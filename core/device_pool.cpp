@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/capture.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 #include "tenon/core/pool.h"
@@ -103,12 +104,12 @@ const tn_device_api* DevicePool::api() const {
   return a;
 }
 
-FreeLists* DevicePool::lists(tn_stream* stream, bool small) {
+FreeLists* DevicePool::lists(tn_stream* stream, bool small, uint32_t pool) {
   for (FreeLists* l : lists_) {
-    if (l->stream == stream && l->small == small) return l;
+    if (l->stream == stream && l->small == small && l->pool == pool) return l;
   }
   lists_.reserve(lists_.size() + 1);
-  lists_.push_back(new FreeLists(stream, small));
+  lists_.push_back(new FreeLists(stream, small, pool));
   return lists_.back();
 }
 
@@ -118,15 +119,16 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   if (bytes > uint64_t{1} << 56) out_of_memory(bytes);  // keeps the sums below in range
   uint64_t rounded = round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
-  lists(stream, small);  // made here, so that free() need not allocate
+  const uint32_t pool = capture_pool(slot_, index_);
+  lists(stream, small, 0);  // made here, so that free() need not allocate
   if (pending_ != nullptr) poll_pending(false);
-  Span* s = find(rounded, stream, small);
-  if (s == nullptr) {
+  Span* s = find(rounded, stream, small, pool);
+  if (s == nullptr && pool == 0) {  // a capture cannot wait
     poll_pending(true);
     trim_locked();
-    s = find(rounded, stream, small);
-    if (s == nullptr) out_of_memory(bytes);
+    s = find(rounded, stream, small, pool);
   }
+  if (s == nullptr) out_of_memory(bytes);
   split(s, rounded);
   s->n_used = 0;
   s->used_on_many = false;
@@ -138,20 +140,22 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
 }
 
 // Own stream, another stream, the device: what costs least first.
-Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small) {
-  FreeLists* own = lists(stream, small);
+Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
+  FreeLists* own = lists(stream, small, pool);
   if (Span* s = own->best(bytes)) {
     own->remove(s);
     s->free = false;
     return s;
   }
-  if (Span* s = take_from_other_stream(bytes, stream, small)) return s;
-  return grow(bytes, stream, small);
+  if (pool == 0) {
+    if (Span* s = take_from_other_stream(bytes, stream, small)) return s;
+  }
+  return grow(bytes, stream, small, pool);
 }
 
 Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small) {
   for (FreeLists* l : lists_) {
-    if (l->stream == stream || l->small != small) continue;
+    if (l->stream == stream || l->small != small || l->pool != 0) continue;
     Span* s = l->best(bytes);
     if (s == nullptr || !hand_over(l->stream, stream)) continue;
     l->remove(s);
@@ -165,7 +169,7 @@ Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool
 tn_event* DevicePool::record(tn_stream* stream) noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   tn_event* event = nullptr;
-  if (!has_events(a) || a->event_create(a->context, index_, 0, &event) != TN_OK) return nullptr;
+  if (!has_events(a) || a->event_create(a->context, index_, TN_EVENT_NO_TIMING, &event) != TN_OK) return nullptr;
   if (a->event_record(a->context, index_, event, stream) == TN_OK) return event;
   a->event_destroy(a->context, index_, event);
   return nullptr;
@@ -196,7 +200,7 @@ const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
   return nullptr;
 }
 
-Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small) {
+Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   const tn_device_api* a = api();
   auto* s = new (pool_alloc(sizeof(Span))) Span{};
   last_status_ = a->alloc(a->context, index_, bytes, stream, &s->handle);
@@ -211,6 +215,7 @@ Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small) {
   s->bytes = bytes;
   s->stream = stream;
   s->small = small;
+  s->pool = pool;
   s->segment_next = segments_;
   if (segments_ != nullptr) segments_->segment_prev = s;
   segments_ = s;
@@ -220,10 +225,10 @@ Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small) {
   return s;
 }
 
-Span* DevicePool::grow(uint64_t bytes, tn_stream* stream, bool small) {
+Span* DevicePool::grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   uint64_t whole = segment_bytes(bytes);
-  Span* s = segment(whole, stream, small);
-  return s == nullptr && whole != bytes ? segment(bytes, stream, small) : s;
+  Span* s = segment(whole, stream, small, pool);
+  return s == nullptr && whole != bytes ? segment(bytes, stream, small, pool) : s;
 }
 
 // Gives back what is left behind `bytes`, where that is worth a span of its own.
@@ -242,6 +247,7 @@ void DevicePool::split(Span* s, uint64_t bytes) {
   rest->bytes = left;
   rest->stream = s->stream;
   rest->small = s->small;
+  rest->pool = s->pool;
   rest->prev = s;
   rest->next = s->next;
   if (s->next != nullptr) s->next->prev = rest;
@@ -259,7 +265,7 @@ void DevicePool::absorb_next(Span* s) noexcept {
 }
 
 void DevicePool::put_free(Span* s) noexcept {
-  FreeLists* l = lists(s->stream, s->small);  // exists: alloc made it
+  FreeLists* l = lists(s->stream, s->small, s->pool);  // exists: alloc made it
   if (s->next != nullptr && s->next->free && s->next->stream == s->stream) {
     l->remove(s->next);
     absorb_next(s);
@@ -278,7 +284,18 @@ void DevicePool::free(Span* s) noexcept {
   stats_.allocated -= s->bytes;
   --alive_;
   const tn_device_api* a = device_entry(slot_).api;
-  if (a == nullptr) return;  // its plugin is gone, and the memory with it
+  if (a == nullptr) return;                                 // its plugin is gone, and the memory with it
+  if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be asked
+    s->bin_next = held_;
+    held_ = s;
+    return;
+  }
+  retire(s);
+}
+
+// To the free spans, or to the pending ones while other streams use it.
+void DevicePool::retire(Span* s) noexcept {
+  const tn_device_api* a = device_entry(slot_).api;
   bool waits = false;
   for (int i = 0; i < s->n_used; ++i) {
     s->events[i] = s->used_on_many ? nullptr : record(s->used_on[i]);
@@ -343,10 +360,10 @@ void DevicePool::trim_locked() noexcept {
   Span* following;
   for (Span* first = segments_; first != nullptr; first = following) {
     following = first->segment_next;
-    bool unused = true;
+    bool unused = first->pool == 0;
     for (Span* s = first; s != nullptr && unused; s = s->next) unused = s->free;
     if (!unused) continue;
-    for (Span* s = first; s != nullptr; s = s->next) lists(s->stream, s->small)->remove(s);
+    for (Span* s = first; s != nullptr; s = s->next) lists(s->stream, s->small, 0)->remove(s);
     while (first->next != nullptr) absorb_next(first);
     (first->segment_prev != nullptr ? first->segment_prev->segment_next : segments_) = first->segment_next;
     if (first->segment_next != nullptr) first->segment_next->segment_prev = first->segment_prev;
@@ -360,6 +377,31 @@ void DevicePool::trim() {
   std::lock_guard<std::mutex> hold(lock_);
   poll_pending(true);
   trim_locked();
+}
+
+void DevicePool::end_capture() noexcept {
+  std::lock_guard<std::mutex> hold(lock_);
+  while (Span* s = held_) {
+    held_ = s->bin_next;
+    retire(s);
+  }
+}
+
+void DevicePool::release_capture(uint32_t pool) noexcept {
+  std::lock_guard<std::mutex> hold(lock_);
+  if (pending_ != nullptr) poll_pending(true);
+  for (Span* first = segments_; first != nullptr; first = first->segment_next) {
+    if (first->pool != pool) continue;
+    for (Span* s = first; s != nullptr; s = s->next) {
+      s->pool = 0;
+      if (s->free) lists(s->stream, s->small, 0)->insert(s);  // the lists of the pool go
+    }
+  }
+  for (std::size_t i = lists_.size(); i-- > 0;) {
+    if (lists_[i]->pool != pool) continue;
+    delete lists_[i];
+    lists_.erase(lists_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 uint64_t DevicePool::blocks_alive() {

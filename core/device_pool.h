@@ -26,21 +26,23 @@ struct Span {
   tn_stream* stream;  // whose order a free span follows
   tn_stream* used_on[kSpanStreams];
   tn_event* events[kSpanStreams];
+  uint32_t pool;  // of a capture; 0: everybody's. One for all spans of a segment
   uint8_t n_used;
   bool used_on_many;  // more streams than fit above
   bool free;
   bool small;
 };
 
-// Free spans of one stream and one kind.
+// Free spans of one stream, one kind and one pool.
 class FreeLists {
  public:
   static constexpr int kBins = 640;
-  FreeLists(tn_stream* stream, bool small) : stream(stream), small(small) {}
+  FreeLists(tn_stream* stream, bool small, uint32_t pool) : stream(stream), pool(pool), small(small) {}
   void insert(Span* s) noexcept;
   void remove(Span* s) noexcept;
   Span* best(uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
   tn_stream* stream;
+  uint32_t pool;
   bool small;
 
  private:
@@ -55,6 +57,8 @@ class DevicePool {
   void free(Span* s) noexcept;
   void record_stream(Span* s, tn_stream* stream);
   void trim();
+  void end_capture() noexcept;
+  void release_capture(uint32_t pool) noexcept;
   // Gives all memory back and refuses further requests; false, and nothing has changed, while blocks are alive.
   bool close();
   void open();  // again
@@ -64,15 +68,16 @@ class DevicePool {
 
  private:
   const tn_device_api* api() const;
-  FreeLists* lists(tn_stream* stream, bool small);
-  Span* find(uint64_t bytes, tn_stream* stream, bool small);
+  FreeLists* lists(tn_stream* stream, bool small, uint32_t pool);
+  Span* find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small);
-  Span* grow(uint64_t bytes, tn_stream* stream, bool small);
+  Span* grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   const char* block_fault(const void* handle, uint64_t bytes) const;
-  Span* segment(uint64_t bytes, tn_stream* stream, bool small);
+  Span* segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   void split(Span* s, uint64_t bytes);
   bool hand_over(tn_stream* from, tn_stream* to) noexcept;
   void put_free(Span* s) noexcept;
+  void retire(Span* s) noexcept;
   void absorb_next(Span* s) noexcept;
   void poll_pending(bool wait) noexcept;
   void trim_locked() noexcept;
@@ -88,6 +93,7 @@ class DevicePool {
   std::mutex lock_;
   std::vector<FreeLists*> lists_;
   Span* segments_ = nullptr;
+  Span* held_ = nullptr;     // freed in a capture that used them on further streams, until its end
   Span* pending_ = nullptr;  // freed, but used on further streams that have not passed their events yet
   MemoryStats stats_{};
   uint64_t alive_ = 0;  // blocks that were handed out

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/capture.h"
 #include "core/device_registry.h"
 #include "core/in_flight.h"
 #include "tenon/core/device.h"
@@ -161,6 +162,7 @@ void synchronize_stream(int slot, int index, tn_stream* stream) {
   InFlight inside;
   const tn_device_api* api = device_entry(slot).api;
   if (api == nullptr) return;
+  refuse_in_capture(slot, index, "synchronize", "its work does not run before the graph is launched");
   check_device(slot, index, "synchronize", api->sync(api->context, index, stream));
   if (valid(slot, index)) raise_report(slot, index, stream);
 }

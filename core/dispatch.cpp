@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/call.h"
+#include "core/capture.h"
 #include "core/in_flight.h"
 #include "tenon/core/error.h"
 
@@ -87,6 +88,13 @@ TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
 }
 
 tn_status run_watched(CallFrame& f, KernelEntry& e, tn_call& call) {
+  if (is_capturing(f.slot, f.index)) {
+    const bool waits = (e.flags & TN_KERNEL_HOST_BLOCKING) || (f.op().flags & kOpDynamic);
+    if (waits) refuse_in_capture(f.slot, f.index, f.op().name, "its kernel waits for the device");
+    if (!(e.flags & TN_KERNEL_CAPTURE_SAFE))
+      refuse_in_capture(f.slot, f.index, f.op().name, "its kernel does not say that it can be (capture_safe)");
+    call.flags |= TN_CALL_CAPTURING;
+  }
   call.correlation = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;
   KernelObserver observer = g_observer.f.load(std::memory_order_acquire);
   int64_t begin = observer ? now_ns() : 0;
@@ -254,10 +262,13 @@ void set_kernel_observer(KernelObserver observer, void* context) {
   g_observer.f.store(nullptr, std::memory_order_release);
   g_observer.context = context;
   g_observer.f.store(observer, std::memory_order_release);
-  g_watched.store(observer || g_shadow_every.load() != 0, std::memory_order_release);
+  watch_kernels();
 }
 
-void watch_kernels() { g_watched.store(g_observer.f.load() || g_shadow_every.load() != 0, std::memory_order_release); }
+void watch_kernels() {
+  g_watched.store(g_observer.f.load() || g_shadow_every.load() != 0 || g_captures.load() != 0,
+                  std::memory_order_release);
+}
 
 void set_deterministic(bool on) {
   g_call_flags.store(on ? uint32_t{TN_CALL_DETERMINISTIC} : 0u, std::memory_order_relaxed);

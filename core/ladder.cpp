@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/call.h"
+#include "core/capture.h"
 #include "core/in_flight.h"
 #include "core/primitives.h"
 #include "tenon/core/backend.h"
@@ -127,6 +128,7 @@ bool stage(CallFrame& f, const std::string& reason) {
   if (f.slot == 0 || !find_kernel(f.op(), 0, 0, f.dtype)) {
     if (f.slot == 0 || !can_decompose(f.op(), 0, f.dtype)) return false;
   }
+  refuse_in_capture(f.slot, f.index, f.op().name, join("it would be computed on the host (", reason, ")"));
   StagedArgs s;
   for (int i = 0; i < f.op().n_args; ++i) {
     s.in[i] = f.c.in[i];

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/call.h"
+#include "core/capture.h"
 #include "core/primitives.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
@@ -359,6 +360,7 @@ void reserve_random(CallFrame& f) {
       throw TypeError(
           join(f.op().name, ": expected a generator of ", device.str(), " but found one of ", g.device().str()));
     }
+    refuse_in_capture(f.slot, f.index, f.op().name, "every launch would draw the same numbers");
     uint64_t n = f.c.random_count;
     if (n == 0) {
       n = 1;

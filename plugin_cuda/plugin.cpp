@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/sdk/plugin.h"
 
+#include "plugin_cuda/blas/gemm.h"
 #include "plugin_cuda/runtime/runtime.h"
 
 namespace tenon::cuda {
@@ -10,15 +11,21 @@ namespace {
 tn_status init(const tn_host&, tn_str* why) {
   static auto& text = *new std::string;  // read after init has returned
   try {
-    text = start();
-    if (text.empty()) return TN_OK;
+    text = blas_fault();
+    const tn_status status = text.empty() ? TN_NO_DEVICE : TN_ERROR_BACKEND;
+    if (text.empty()) text = start();
     *why = {text.data(), text.size()};
-    return TN_NO_DEVICE;
+    return text.empty() ? tn_status{TN_OK} : status;
   } catch (const sdk::Error& e) {
     text = e.what();
     *why = {text.data(), text.size()};
     return e.code();
   }
+}
+
+void shutdown() {
+  stop_blas();
+  stop();
 }
 
 tn_str describe() {
@@ -37,5 +44,5 @@ TN_PLUGIN_INIT(tenon::cuda::init, tenon::sdk::PluginInfo{}
                                       .device_api(&tenon::cuda::kDeviceApi)
                                       .ext(&tenon::cuda::kGraphCapture.head)
                                       .unloadable()
-                                      .shutdown(tenon::cuda::stop)
+                                      .shutdown(tenon::cuda::shutdown)
                                       .describe(tenon::cuda::describe));

@@ -164,8 +164,8 @@ tn_status event_create(void*, int32_t index, uint32_t flags, tn_event** out) {
   return guarded(index, [&] {
     auto e = std::make_unique<tn_event>();
     e->recorded = false;
-    (void)flags;
-    CUDA_CALL(index, cudaEventCreateWithFlags, &e->event, cudaEventDefault);
+    CUDA_CALL(index, cudaEventCreateWithFlags, &e->event,
+              flags & TN_EVENT_NO_TIMING ? cudaEventDisableTiming : cudaEventDefault);
     *out = e.release();
   });
 }

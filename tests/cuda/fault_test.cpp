@@ -15,7 +15,7 @@ constexpr const char* kLibrary = TENON_CUDA_LIBRARY;
 
 int64_t alive() {
   int64_t n = 0;
-  for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_GRAPHS; ++what) n += tenon_fake_alive(what);
+  for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_HANDLES; ++what) n += tenon_fake_alive(what);
   return n;
 }
 

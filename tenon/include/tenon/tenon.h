@@ -5,6 +5,7 @@
 
 #include "tenon/autograd.h"
 #include "tenon/data.h"
+#include "tenon/graph.h"
 #include "tenon/nn.h"
 #include "tenon/ops.h"
 #include "tenon/optim.h"

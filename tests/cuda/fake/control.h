@@ -22,12 +22,23 @@ int64_t tenon_fake_injected(void);  // failures so far
 // Of every device. The default is 16 GiB; memory is taken from the host when it is asked for.
 void tenon_fake_capacity(uint64_t bytes);
 
-enum { TENON_FAKE_MEMORY, TENON_FAKE_PINNED, TENON_FAKE_STREAMS, TENON_FAKE_EVENTS, TENON_FAKE_GRAPHS };
+enum {
+  TENON_FAKE_MEMORY,
+  TENON_FAKE_PINNED,
+  TENON_FAKE_STREAMS,
+  TENON_FAKE_EVENTS,
+  TENON_FAKE_GRAPHS,
+  TENON_FAKE_HANDLES
+};
 int64_t tenon_fake_alive(int what);
 uint64_t tenon_fake_bytes(void);                // of device memory, alive
 int64_t tenon_fake_calls(const char* name);     // of one function, null: of all
 int64_t tenon_fake_work(void);                  // pieces of work that wait in streams
 int tenon_fake_device_of(const void* address);  // -1: no memory of a device
+
+// For the other fakes: a call of theirs, which may be told to fail; and handles that they give out and take back.
+int tenon_fake_call(const char* name);
+void tenon_fake_count(int what, int64_t more);
 
 // As new: nothing is injected, broken or counted. What is alive stays, but for what a broken device had.
 void tenon_fake_reset(void);

@@ -64,7 +64,7 @@ struct State {
   std::map<const char*, Memory> memory;
   std::vector<cudaStream_t> streams;  // in the order of their making; the first ones are the legacy streams
   std::set<cudaEvent_t> events;
-  int64_t graphs = 0;
+  int64_t graphs = 0, handles = 0;
   int64_t fail_in = 0, fail_work_in = 0, injected = 0;
   cudaError_t fail_code = cudaSuccess, fail_work_code = cudaSuccess;
   std::map<std::string, int64_t> calls;

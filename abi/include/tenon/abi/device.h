@@ -26,6 +26,10 @@ enum {
   TN_DEVICE_WANTS_PINNED = 1u << 3   /* asynchronous copies need pinned host memory */
 };
 
+enum {
+  TN_EVENT_NO_TIMING = 1u << 0 /* event_elapsed need not know it: such an event costs some devices less */
+};
+
 /* Filled by the plugin; struct_size on entry is the caller's size. */
 typedef struct tn_device_props {
   size_t struct_size;

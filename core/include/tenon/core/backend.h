@@ -30,6 +30,9 @@ TENON_API void unregister_backend(BackendImpl* b);
 // Why this core would leave a kernel out: no such operator, another schema, no function. Empty if it takes it.
 TENON_API std::string kernel_fault(const tn_kernel& k);
 
+// The extension of the plugin whose device it is; null if it has none of this id.
+TENON_API const tn_ext* device_ext(int slot, uint32_t id) noexcept;
+
 // The table that init receives.
 TENON_API const tn_host& host_table();
 

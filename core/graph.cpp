@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/graph.h"
+
+#include "core/call.h"
+#include "core/capture.h"
+#include "core/device_registry.h"
+#include "core/in_flight.h"
+#include "tenon/abi/ext/graph_capture.h"
+#include "tenon/core/allocator.h"
+#include "tenon/core/backend.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+
+std::atomic<int> g_captures{0};
+
+namespace {
+
+struct ThreadCapture {
+  int slot, index;
+  uint32_t pool;  // 0: this thread captures nothing
+};
+thread_local ThreadCapture t_capture{-1, -1, 0};
+
+std::atomic<uint32_t> g_pools{0};
+std::atomic<int64_t> g_alive[kMaxDevices];
+
+const tn_ext_graph_capture* capture_ext(int slot) {
+  const tn_ext* e = device_ext(slot, TN_EXT_GRAPH_CAPTURE);
+  const auto* g = reinterpret_cast<const tn_ext_graph_capture*>(e);
+  const bool whole = g != nullptr && e->struct_size >= sizeof *g && g->begin && g->end && g->launch && g->destroy;
+  return whole ? g : nullptr;
+}
+
+const tn_ext_graph_capture& capture_of(int slot) {
+  const tn_ext_graph_capture* g = slot > 0 ? capture_ext(slot) : nullptr;
+  TENON_CHECK(g != nullptr, NotImplementedError, "Graph: device '", device_entry(slot).name,
+              "' cannot capture graphs: its plugin has no extension graph_capture");
+  return *g;
+}
+
+void* context_of(int slot) { return device_entry(slot).api->context; }
+
+}  // namespace
+
+bool is_capturing(int slot, int index) noexcept { return capture_pool(slot, index) != 0; }
+
+uint32_t capture_pool_slow(int slot, int index) noexcept {
+  return t_capture.slot == slot && t_capture.index == index ? t_capture.pool : 0;
+}
+
+void refuse_in_capture_slow(int slot, int index, std::string_view op, std::string_view why) {
+  TENON_CHECK(!is_capturing(slot, index), NotImplementedError, op, ": cannot be captured in a graph of ",
+              device_entry(slot).name, ":", index, ": ", why);
+}
+
+int64_t graphs_alive(int slot) noexcept { return g_alive[slot].load(std::memory_order_acquire); }
+
+GraphImpl::GraphImpl(int slot, int index) : slot_(slot), index_(index) { (void)capture_of(slot); }
+
+GraphImpl::~GraphImpl() {
+  if (capturing_) {
+    try {
+      end();
+    } catch (...) {  // nobody asked for the graph
+    }
+  }
+  reset();
+}
+
+void GraphImpl::begin() {
+  InFlight inside;
+  TENON_CHECK(t_capture.pool == 0, ValueError, "Graph.capture_begin: this thread is capturing a graph already");
+  TENON_CHECK(!captured(), ValueError, "Graph.capture_begin: it holds a graph; reset() it first");
+  const tn_ext_graph_capture& g = capture_of(slot_);
+  stream_ = current_stream(slot_, index_);
+  check_device(slot_, index_, "begin of a capture", g.begin(context_of(slot_), index_, stream_));
+  pool_ = g_pools.fetch_add(1, std::memory_order_relaxed) + 1;
+  t_capture = {slot_, index_, pool_};
+  capturing_ = true;
+  g_captures.fetch_add(1);
+  g_alive[slot_].fetch_add(1);
+  watch_kernels();  // every call takes the way on which capture is looked at
+}
+
+void GraphImpl::end() {
+  TENON_CHECK(capturing_, ValueError, "Graph.capture_end: no capture was begun");
+  TENON_CHECK(t_capture.pool == pool_, ValueError, "Graph.capture_end: the capture was begun by another thread");
+  capturing_ = false;
+  t_capture = {-1, -1, 0};
+  g_captures.fetch_sub(1);
+  watch_kernels();
+  InFlight inside;
+  const tn_status status = capture_of(slot_).end(context_of(slot_), index_, stream_, &graph_);
+  end_capture_pool(slot_, index_);
+  if (status == TN_OK && graph_ != nullptr) return;
+  graph_ = nullptr;
+  release_capture_pool(slot_, index_, pool_);
+  pool_ = 0;
+  g_alive[slot_].fetch_sub(1);
+  device_failed(slot_, index_, "end of a capture", status == TN_OK ? tn_status{TN_ERROR_BACKEND} : status);
+}
+
+void GraphImpl::launch() {
+  InFlight inside;
+  TENON_CHECK(captured(), ValueError, "Graph.replay: nothing was captured");
+  refuse_in_capture(slot_, index_, "Graph.replay", "one capture cannot hold another graph");
+  check_device(slot_, index_, "launch of a graph",
+               capture_of(slot_).launch(context_of(slot_), index_, graph_, current_stream(slot_, index_)));
+}
+
+void GraphImpl::reset() {
+  if (!captured()) return;
+  InFlight inside;
+  const tn_device_api* api = device_entry(slot_).api;
+  api->sync(api->context, index_, nullptr);  // launches may be under way
+  capture_of(slot_).destroy(api->context, index_, graph_);
+  graph_ = nullptr;
+  release_capture_pool(slot_, index_, pool_);
+  pool_ = 0;
+  g_alive[slot_].fetch_sub(1);
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// cuBLAS counts by columns: a row-major matrix is to it the transposed one, so it is asked for out' = b' a'.
+#include "plugin_cuda/blas/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+namespace {
+
+using sdk::Error;
+
+constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what Hopper's kernels want
+constexpr std::size_t kMostPlans = 4096;
+
+struct Blas {
+  std::mutex lock;
+  cublasLtHandle_t handle[kMostDevices] = {};  // one serves all threads and streams
+  std::map<std::array<int64_t, 20>, GemmPlan> plans;
+};
+Blas& blas() {
+  static auto& b = *new Blas;
+  return b;
+}
+
+void check_blas(cublasStatus_t status, const char* call, int index) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  check(cudaPeekAtLastError(), call, index);  // an error of the device says more
+  throw Error(status == CUBLAS_STATUS_ALLOC_FAILED ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, call,
+              " failed: ", cublasLtGetStatusName(status), " (", cublasLtGetStatusString(status), ")");
+}
+#define BLAS_CALL(index, call, ...) check_blas(call(__VA_ARGS__), #call, index)
+
+cublasLtHandle_t handle_of(int index) {
+  Blas& b = blas();
+  if (cublasLtHandle_t h = __atomic_load_n(&b.handle[index], __ATOMIC_ACQUIRE)) return h;
+  std::lock_guard<std::mutex> hold(b.lock);
+  if (b.handle[index]) return b.handle[index];
+  UncapturedGuard free_to_make;
+  cublasLtHandle_t h = nullptr;
+  BLAS_CALL(index, cublasLtCreate, &h);
+  __atomic_store_n(&b.handle[index], h, __ATOMIC_RELEASE);
+  return h;
+}
+
+bool allow_tf32() {
+  static const bool on = [] {
+    tn_str v{nullptr, 0};
+    return sdk::host().get_setting({"ALLOW_TF32", 10}, &v) == TN_OK && v.len > 0 && v.ptr[0] != '0';
+  }();
+  return on;
+}
+
+struct Types {
+  cudaDataType_t data, scale;
+  cublasComputeType_t compute;
+};
+
+Types types_of(sdk::DType d) {
+  switch (sdk::dtype_key(d)) {
+    case sdk::dtype_key(sdk::kFloat64):
+      return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+    case sdk::dtype_key(sdk::kFloat16):
+      return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case sdk::dtype_key(sdk::kBFloat16):
+      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    default:
+      return {CUDA_R_32F, CUDA_R_32F, allow_tf32() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
+  }
+}
+
+// As cuBLAS is told of it.
+struct Layout {
+  cublasLtMatrixLayoutOpaque_t layout;
+  Layout(const Matrix& m, cudaDataType_t type, int64_t batch, int index) {
+    const auto rows = static_cast<uint64_t>(m.by_columns ? m.rows : m.columns);
+    const auto columns = static_cast<uint64_t>(m.by_columns ? m.columns : m.rows);
+    BLAS_CALL(index, cublasLtMatrixLayoutInit, &layout, type, rows, columns, m.lead);
+    if (batch == 1) return;
+    const auto count = static_cast<int32_t>(batch);
+    BLAS_CALL(index, cublasLtMatrixLayoutSetAttribute, &layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+              sizeof count);
+    BLAS_CALL(index, cublasLtMatrixLayoutSetAttribute, &layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &m.apart,
+              sizeof m.apart);
+  }
+};
+
+// The call to cuBLAS: its first matrix is our second, as everything is transposed.
+struct Problem {
+  Types types;
+  cublasLtMatmulDescOpaque_t desc;
+  Layout first, second, c, out;
+
+  Problem(const Gemm& g, int index)
+      : types(types_of(g.dtype)),
+        first(g.b, types.data, g.batch, index),
+        second(g.a, types.data, g.batch, index),
+        c(g.c.data ? g.c : g.out, types.data, g.batch, index),
+        out(g.out, types.data, g.batch, index) {
+    BLAS_CALL(index, cublasLtMatmulDescInit, &desc, types.compute, types.scale);
+    set(index, CUBLASLT_MATMUL_DESC_TRANSA, g.b.by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(index, CUBLASLT_MATMUL_DESC_TRANSB, g.a.by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (!g.bias) return;
+    set(index, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(index, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
+  }
+  template <class T>
+  void set(int index, cublasLtMatmulDescAttributes_t what, T value) {
+    BLAS_CALL(index, cublasLtMatmulDescSetAttribute, &desc, what, &value, sizeof value);
+  }
+};
+
+uint32_t alignment_of(const Matrix& m) {
+  const auto address = reinterpret_cast<uintptr_t>(m.data);
+  return static_cast<uint32_t>(std::min<uintptr_t>(address & (~address + 1), 256));
+}
+
+std::array<int64_t, 20> key_of(const Gemm& g, int index) {
+  const Matrix& c = g.c.data ? g.c : g.out;
+  const int64_t shapes = g.a.by_columns | g.b.by_columns << 1 | (g.bias != nullptr) << 2 | (g.beta == 0) << 3 |
+                         (c.data == g.out.data) << 4 | index << 8;
+  return {shapes,
+          g.out.rows,
+          g.out.columns,
+          g.a.columns,
+          g.batch,
+          g.a.lead,
+          g.b.lead,
+          c.lead,
+          g.out.lead,
+          g.a.apart,
+          g.b.apart,
+          c.apart,
+          g.out.apart,
+          alignment_of(g.a),
+          alignment_of(g.b),
+          alignment_of(c),
+          alignment_of(g.out),
+          static_cast<int64_t>(sdk::dtype_key(g.dtype)),
+          static_cast<int64_t>(reinterpret_cast<uintptr_t>(g.bias) % 16),
+          0};
+}
+
+GemmPlan ask(const Gemm& g, int index) {
+  Problem p(g, index);
+  cublasLtMatmulPreferenceOpaque_t wish;
+  BLAS_CALL(index, cublasLtMatmulPreferenceInit, &wish);
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
+    BLAS_CALL(index, cublasLtMatmulPreferenceSetAttribute, &wish, what, &value, sizeof value);
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(g.b));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(g.a));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(g.c.data ? g.c : g.out));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(g.out));
+  cublasLtMatmulHeuristicResult_t best{};
+  int found = 0;
+  BLAS_CALL(index, cublasLtMatmulAlgoGetHeuristic, handle_of(index), &p.desc, &p.first.layout, &p.second.layout,
+            &p.c.layout, &p.out.layout, &wish, 1, &best, &found);
+  if (found == 0) check_blas(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic", index);
+  return {best.algo, best.workspaceSize};
+}
+
+}  // namespace
+
+bool as_matrix(const sdk::Tensor& t, Matrix& out) {
+  const int r = t.ndim() - 2, c = t.ndim() - 1;
+  const int64_t rows = t.size(r), columns = t.size(c), down = t.stride(r), right = t.stride(c);
+  out = {t.data(), rows, columns, 0, t.ndim() == 3 ? t.stride(0) : 0, false};
+  if ((right == 1 || columns == 1) && (down >= columns || rows == 1)) {
+    out.lead = rows == 1 ? std::max<int64_t>(columns, 1) : down;
+    return true;
+  }
+  if ((down == 1 || rows == 1) && (right >= rows || columns == 1)) {
+    out.lead = columns == 1 ? std::max<int64_t>(rows, 1) : right;
+    out.by_columns = true;
+    return true;
+  }
+  return false;
+}
+
+GemmPlan plan_of(const Gemm& g, int index) {
+  Blas& b = blas();
+  const auto key = key_of(g, index);
+  {
+    std::lock_guard<std::mutex> hold(b.lock);
+    if (auto it = b.plans.find(key); it != b.plans.end()) return it->second;
+  }
+  const GemmPlan made = ask(g, index);
+  std::lock_guard<std::mutex> hold(b.lock);
+  if (b.plans.size() >= kMostPlans) b.plans.clear();
+  return b.plans.emplace(key, made).first->second;
+}
+
+void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_t workspace_bytes) {
+  const GemmPlan plan = plan_of(g, index);
+  Problem p(g, index);
+  const bool wide = p.types.scale == CUDA_R_64F;
+  const float alpha = static_cast<float>(g.alpha), beta = static_cast<float>(g.beta);
+  const void* scale[] = {wide ? static_cast<const void*>(&g.alpha) : &alpha,
+                         wide ? static_cast<const void*>(&g.beta) : &beta};
+  const Matrix& c = g.c.data ? g.c : g.out;
+  BLAS_CALL(index, cublasLtMatmul, handle_of(index), &p.desc, scale[0], g.b.data, &p.first.layout, g.a.data,
+            &p.second.layout, scale[1], c.data, &p.c.layout, const_cast<void*>(g.out.data), &p.out.layout, &plan.algo,
+            workspace, workspace_bytes, stream);
+}
+
+std::string blas_fault() {
+  const std::size_t major = cublasLtGetVersion() / 10000;
+  if (major == CUBLAS_VER_MAJOR) return {};
+  return sdk::join("libcublasLt is of version ", major, ", this plugin was built with ", CUBLAS_VER_MAJOR,
+                   "; install that one or build the plugin again");
+}
+
+void stop_blas() {
+  Blas& b = blas();
+  for (int i = 0; i < kMostDevices; ++i) {
+    if (b.handle[i] && !forked()) cublasLtDestroy(b.handle[i]);
+    b.handle[i] = nullptr;
+  }
+  b.plans.clear();
+}
+
+}  // namespace tenon::cuda

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// mm, addmm, bmm, baddbmm, mv, addmv, dot of floats. What cuBLAS cannot walk is copied first; an addend that is one row
+// for all rows becomes its epilogue.
+#include "tenon/sdk/ops/mm.h"
+#include "plugin_cuda/blas/gemm.h"
+#include "plugin_cuda/runtime/runtime.h"
+#include "tenon/sdk/ops/addmm.h"
+#include "tenon/sdk/ops/addmv.h"
+#include "tenon/sdk/ops/baddbmm.h"
+#include "tenon/sdk/ops/bmm.h"
+#include "tenon/sdk/ops/dot.h"
+#include "tenon/sdk/ops/mv.h"
+
+namespace tenon::cuda {
+namespace {
+
+using namespace sdk;
+
+// A tensor with row-major memory of its own, for the time of the call: work of the stream keeps to its order, so the
+// memory may go back before the product is computed.
+class Copy {
+ public:
+  Copy(tn_call* call, Tensor t) {
+    tn_value in[2] = {};
+    in[0].tag = TN_TAG_TENSOR;
+    in[0].u.tensor = t.abi();
+    in[1].tag = TN_TAG_I64;  // contiguous
+    const tn_status s = host().call_op(call, {"clone", 5}, in, 2, &value_, 1);
+    if (s != TN_OK) throw Error(s, "an operand could not be copied");
+  }
+  ~Copy() {
+    if (value_.tag == TN_TAG_TENSOR) host().release(&value_);
+  }
+  Copy(const Copy&) = delete;
+  Tensor tensor() const { return Tensor(value_.u.tensor); }
+
+ private:
+  tn_value value_{};
+};
+
+// The call as cuBLAS gets it. Without `copies` only its geometry is true, which is all that a plan needs.
+class Product {
+ public:
+  Product(tn_call* call, bool copies) : call_(call), copies_(copies) {}
+  Gemm g;
+
+  void operand(Matrix& m, Tensor t, std::optional<Copy>& copy) {
+    if (as_matrix(t, m)) return;
+    if (copies_) {
+      copy.emplace(call_, t);
+      as_matrix(copy->tensor(), m);
+    } else {
+      m = {reinterpret_cast<void*>(256), t.size(-2), t.size(-1), std::max<int64_t>(t.size(-1), 1),
+           t.size(-2) * t.size(-1),      false};
+    }
+  }
+  // False where the output has neighbours in no dimension.
+  bool operands(Tensor out, Tensor a, Tensor b) {
+    g.dtype = out.dtype();
+    g.batch = out.ndim() == 3 ? out.size(0) : 1;
+    if (!as_matrix(out, g.out)) return false;
+    operand(g.a, a, a_);
+    operand(g.b, b, b_);
+    return true;
+  }
+  // beta * self; false where the general way, by primitives, has to do it.
+  bool addend(Tensor self, Scalar beta) {
+    g.beta = beta.to<double>();
+    if (g.beta == 0) return true;
+    const bool one_row = self.ndim() == 2 && self.stride(0) == 0 && (self.stride(1) == 1 || self.size(1) == 1);
+    if (one_row && g.beta == 1 && self.size(0) > 1 && !g.out.by_columns) {
+      g.bias = self.data();
+      g.beta = 0;
+      return true;
+    }
+    return as_matrix(self, g.c) && g.c.by_columns == g.out.by_columns;
+  }
+  // An output by columns: the transposed product, whose output is by rows.
+  void turn() {
+    if (!g.out.by_columns) return;
+    std::swap(g.a, g.b);
+    for (Matrix* m : {&g.a, &g.b, &g.c, &g.out}) {
+      std::swap(m->rows, m->columns);
+      m->by_columns = !m->by_columns;
+    }
+  }
+
+ private:
+  tn_call* call_;
+  bool copies_;
+  std::optional<Copy> a_, b_;
+};
+
+// A vector as a matrix of one column or one row.
+struct Reshaped {
+  tn_tensor view;
+  int64_t sizes[2], strides[2];
+  Reshaped(Tensor t, bool column) : view(*t.abi()) {
+    const int64_t n = t.ndim() ? t.size(0) : 1, step = t.ndim() && n > 1 ? t.stride(0) : 1;
+    sizes[column ? 0 : 1] = n;
+    strides[column ? 0 : 1] = step;
+    sizes[column ? 1 : 0] = 1;
+    strides[column ? 1 : 0] = column ? 1 : n * step;
+    view.sizes = sizes;
+    view.strides = strides;
+    view.ndim = 2;
+  }
+  Tensor tensor() const { return Tensor(&view); }
+};
+
+struct Factors {
+  Tensor self;
+  Scalar beta = Scalar::of(int64_t{0}), alpha = Scalar::of(int64_t{1});
+};
+
+// Both halves of a kernel: the plan's workspace, and the product itself. False: it must be declined.
+template <class Then>
+bool with_product(tn_call* call, bool copies, Tensor out, Tensor a, Tensor b, const Factors& f, Then&& then) {
+  if (out.numel() == 0) return true;
+  if (a.size(-1) == 0) return false;  // cuBLAS has no product without a sum
+  const int index = out.device().index;
+  DeviceGuard on(index);
+  Product p(call, copies);
+  p.g.alpha = f.alpha.to<double>();
+  if (!p.operands(out, a, b)) return false;
+  if (f.self.defined() && !p.addend(f.self, f.beta)) return false;
+  p.turn();
+  then(p.g, index);
+  return true;
+}
+
+// The product of no columns with no rows.
+bool zeros(tn_call* call, Tensor out) {
+  const int index = out.device().index;
+  if (!out.contiguous()) return false;
+  DeviceGuard on(index);
+  const auto bytes = static_cast<std::size_t>(out.numel() * item_size(out.dtype()));
+  check(cudaMemsetAsync(out.data(), 0, bytes, native(index, call->stream)), "cudaMemsetAsync", index);
+  return true;
+}
+
+bool is_zero(Tensor out, Tensor a, const Factors& f) {
+  return out.numel() > 0 && a.size(-1) == 0 && (!f.self.defined() || f.beta.to<double>() == 0);
+}
+
+bool compute(tn_call* call, Tensor out, Tensor a, Tensor b, const Factors& f) {
+  if (is_zero(out, a, f)) return zeros(call, out);
+  return with_product(call, true, out, a, b, f, [&](const Gemm& g, int index) {
+    cudaStream_t s = native(index, call->stream);
+    run(g, index, s, call->workspace, call->workspace_bytes);
+    launched(cudaSuccess, index, s, "gemm of cuBLASLt");
+  });
+}
+
+bool ask_workspace(tn_call* call, uint64_t* bytes, Tensor out, Tensor a, Tensor b, const Factors& f) {
+  *bytes = 0;
+  if (is_zero(out, a, f)) return true;
+  return with_product(call, false, out, a, b, f,
+                      [&](const Gemm& g, int index) { *bytes = plan_of(g, index).workspace; });
+}
+
+// What each row's arguments are; `use` gets out, a, b and the factors.
+template <class Use>
+bool mm_of(const tn_value* in, Tensor out, Use&& use) {
+  return use(out, Tensor(in[0].u.tensor), Tensor(in[1].u.tensor), Factors{});
+}
+template <class Use>
+bool addmm_of(const tn_value* in, Tensor out, Use&& use) {
+  return use(out, Tensor(in[1].u.tensor), Tensor(in[2].u.tensor),
+             Factors{Tensor(in[0].u.tensor), Scalar(in[3]), Scalar(in[4])});
+}
+template <class Use>
+bool mv_of(const tn_value* in, Tensor out, Use&& use) {
+  const Reshaped y(out, true), x(Tensor(in[1].u.tensor), true);
+  return use(y.tensor(), Tensor(in[0].u.tensor), x.tensor(), Factors{});
+}
+template <class Use>
+bool addmv_of(const tn_value* in, Tensor out, Use&& use) {
+  const Reshaped y(out, true), x(Tensor(in[2].u.tensor), true), self(Tensor(in[0].u.tensor), true);
+  return use(y.tensor(), Tensor(in[1].u.tensor), x.tensor(), Factors{self.tensor(), Scalar(in[3]), Scalar(in[4])});
+}
+template <class Use>
+bool dot_of(const tn_value* in, Tensor out, Use&& use) {
+  const Reshaped y(out, true), a(Tensor(in[0].u.tensor), false), b(Tensor(in[1].u.tensor), true);
+  return use(y.tensor(), a.tensor(), b.tensor(), Factors{});
+}
+
+#define PRODUCT(row)                                                                              \
+  tn_status row##_workspace(tn_call* c, uint64_t* bytes) noexcept {                               \
+    try {                                                                                         \
+      const auto ask = [&](auto&&... a) { return ask_workspace(c, bytes, a...); };                \
+      return row##_of(c->in, Tensor(c->out[0].u.tensor), ask) ? TN_OK : TN_DECLINED;              \
+    } catch (...) {                                                                               \
+      return sdk::detail::report_current(c);                                                      \
+    }                                                                                             \
+  }                                                                                               \
+  bool row##_run(Call& call, Tensor out) {                                                        \
+    return row##_of(call.abi()->in, out, [&](auto&&... a) { return compute(call.abi(), a...); }); \
+  }
+PRODUCT(mm)
+PRODUCT(addmm)
+PRODUCT(mv)
+PRODUCT(addmv)
+PRODUCT(dot)
+#undef PRODUCT
+
+tn_status status(bool done) { return done ? TN_OK : TN_DECLINED; }
+tn_status mm(Call& c, Tensor out, Tensor, Tensor) { return status(mm_run(c, out)); }
+tn_status addmm(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) { return status(addmm_run(c, out)); }
+tn_status mv(Call& c, Tensor out, Tensor, Tensor) { return status(mv_run(c, out)); }
+tn_status addmv(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) { return status(addmv_run(c, out)); }
+tn_status dot(Call& c, Tensor out, Tensor, Tensor) { return status(dot_run(c, out)); }
+
+}  // namespace
+
+TN_KERNEL(mm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
+TN_KERNEL(bmm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
+TN_KERNEL(addmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
+TN_KERNEL(baddbmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
+TN_KERNEL(mv, mv, dtypes("floating").any_strides().capture_safe().workspace(mv_workspace));
+TN_KERNEL(addmv, addmv, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmv_workspace));
+TN_KERNEL(dot, dot, dtypes("floating").any_strides().capture_safe().workspace(dot_workspace));
+
+}  // namespace tenon::cuda
