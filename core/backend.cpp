@@ -14,6 +14,7 @@
 #include "core/call_by_name.h"
 #include "core/device_registry.h"
 #include "core/in_flight.h"
+#include "core/serialise.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 #include "tenon/core/threads.h"
@@ -24,6 +25,7 @@ struct BackendImpl {
   const tn_plugin* plugin;
   int slot;
   std::vector<std::unique_ptr<KernelEntry>> entries;
+  std::vector<std::unique_ptr<SerialKernel>> serial;  // what their kernels are then
 };
 
 namespace {
@@ -123,6 +125,11 @@ BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report) {
     }
     std::unique_ptr<KernelEntry> e = make_entry(plugin, **p, report);
     if (!e) continue;
+    if (plugin.flags & TN_PLUGIN_SERIALISE) {
+      b->serial.push_back(serialised(**p));
+      e->kernel = &b->serial.back()->kernel;
+      e->run = e->kernel->run;
+    }
     b->entries.push_back(std::move(e));
   }
   if (plugin.device_api) {

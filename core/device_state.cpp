@@ -92,12 +92,17 @@ void raise_report(int slot, int index, tn_stream* stream) {
   const tn_error_word seen = take_report(slot, index, stream);
   if (seen.code == TN_OK) return;
   const char* op = seen.op >= 0 && seen.op < op_count() ? op_at(seen.op).name : "a kernel";
-  const std::string& device = device_entry(slot).name;
+  const std::string reporter = join(" (reported by ", device_entry(slot).name, ":", index, ")");
   if (seen.code == TN_ERROR_INDEX) {
-    throw IndexError(join(op, ": index ", seen.index, " is out of bounds for a size of ", seen.limit, " (reported by ",
-                          device, ":", index, ")"));
+    throw IndexError(join(op, ": index ", seen.index, " is out of bounds for a size of ", seen.limit, reporter));
   }
-  throw_error(seen.code, join(op, ": failed on ", device, ":", index));
+  if (seen.code == TN_ERROR_VALUE && seen.limit > 0) {
+    throw ValueError(join(op, ": ", seen.index, " is not in [0, ", seen.limit, ")", reporter));
+  }
+  if (seen.code == TN_ERROR && seen.limit == -1) {
+    throw Error(join(op, ": ZeroDivisionError: division by zero of the integer ", seen.index, reporter));
+  }
+  throw_error(seen.code, join(op, ": failed on ", device_entry(slot).name, ":", index));
 }
 
 }  // namespace

@@ -27,17 +27,37 @@ Counts& counts() {
 }
 std::atomic<int> g_policy{-1};
 
+constexpr const char* kPolicies[] = {"allow", "warn", "forbid", "forbid-staging"};  // as Fallback
+
 Fallback policy_from_setting() {
   std::string s = setting("FALLBACK");
-  return s == "forbid" ? Fallback::Forbid : s == "warn" ? Fallback::Warn : Fallback::Allow;
+  for (int i = 0; i < 4; ++i) {
+    if (s == kPolicies[i]) return static_cast<Fallback>(i);
+  }
+  if (!s.empty()) {
+    warn_once("TENON_FALLBACK", "fallback",
+              join("TENON_FALLBACK is '", s, "'; expected allow, warn, forbid or forbid-staging: allow is taken"));
+  }
+  return Fallback::Allow;
+}
+
+[[noreturn]] TENON_COLD void forbidden(const CallFrame& f, bool staged, const std::string& reason) {
+  std::string why;
+  if (staged) can_decompose(f.op(), f.slot, f.dtype, &why);
+  const char* way = staged ? "staged through the host" : "decomposed";
+  const std::string more = why.empty() ? "" : "; no decomposition: " + why;
+  throw NotImplementedError(
+      join(f.op().name, ": would be ", way, " on ", device_entry(f.slot).name, " (", reason, more,
+           "), which is forbidden by setting (TENON_FALLBACK=", kPolicies[static_cast<int>(fallback())],
+           "): give the device a kernel for it, call it on tensors of the host, or ",
+           staged ? "set warn" : "set forbid-staging"));
 }
 
 void count(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes) {
   const std::string& device = device_entry(f.slot).name;
-  if (fallback() == Fallback::Forbid) {
-    throw NotImplementedError(join(f.op().name, ": would fall back to ", rung, " on ", device, " (", reason,
-                                   "), which is forbidden by setting"));
-  }
+  const Fallback policy = fallback();
+  const bool staged = std::string_view(rung) == "staged";
+  if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && staged)) forbidden(f, staged, reason);
   {
     Counts& c = counts();
     std::lock_guard<std::mutex> lock(c.mutex);
@@ -45,7 +65,7 @@ void count(const CallFrame& f, const char* rung, const std::string& reason, uint
     ++entry.first;
     entry.second += bytes;
   }
-  if (fallback() == Fallback::Warn) {
+  if (policy == Fallback::Warn) {
     std::string key = join(f.op().name, "@", device, "/", rung);
     warn_once(key, "fallback", join(f.op().name, " on ", device, " is served by ", rung, ": ", reason));
   }

@@ -354,6 +354,7 @@ void set_num_threads(int n) {
 }
 
 bool in_parallel_region() noexcept { return t_inside; }
+bool exchange_parallel_region(bool inside) noexcept { return std::exchange(t_inside, inside); }
 int thread_index() noexcept { return t_index; }
 
 }  // namespace tenon::core

@@ -28,6 +28,12 @@ void Tensor::not_host() const {
   }
 }
 
+void Tensor::no_address() const {
+  throw TypeError(core::join("data_ptr: the memory of ", device().str(),
+                             " is a handle, which has no address to add an offset to; use cpu() for the elements, or "
+                             "storage().data_ptr() for the handle and storage_offset()"));
+}
+
 void Tensor::check_accessor(std::size_t n) const {
   TENON_CHECK(static_cast<std::size_t>(dim()) == n, ValueError, "accessor: expected ", n,
               " dimensions but the tensor has ", dim());

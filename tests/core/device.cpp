@@ -105,6 +105,17 @@ TEST(Device, SynchronizeRaisesWhatAKernelReported) {
   std::string text = text_of<IndexError>([&] { core::synchronize(fake.slot, 0); });
   EXPECT_TRUE(has(text, "index 12 is out of bounds for a size of 10")) << text;
   core::synchronize(fake.slot, 0);  // reported once
+  *word = {TN_ERROR_VALUE, -1, 70, 64};
+  text = text_of<ValueError>([&] { core::synchronize(fake.slot, 0); });
+  EXPECT_TRUE(has(text, "a kernel: 70 is not in [0, 64) (reported by fake:0)")) << text;
+  *word = {TN_ERROR, -1, 5, -1};
+  text = text_of<Error>([&] { core::synchronize(fake.slot, 0); });
+  EXPECT_TRUE(has(text, "a kernel: ZeroDivisionError: division by zero of the integer 5")) << text;
+  for (int code : {TN_ERROR, TN_ERROR_VALUE, TN_ERROR_BACKEND}) {
+    *word = {code, -1, 0, 0};
+    text = text_of<Error>([&] { core::synchronize(fake.slot, 0); });
+    EXPECT_TRUE(has(text, "a kernel: failed on fake:0")) << text;
+  }
   text = text_of<OutOfMemoryError>([&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
   EXPECT_EQ(text, "fake:1: copy failed: fake words");
 }

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "tenon/core/backend.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/creation.h"
 #include "tenon/ops.h"
 #include "tenon/sdk/ops/copy.h"
+#include "tenon/sdk/ops/prim_unary.h"
 #include "tenon/sdk/ops/relu.h"
 #include "tests/core/fake_device.h"
+#include "tests/support.h"
 
 namespace tenon {
 namespace {
@@ -32,6 +35,12 @@ tn_status relu(tn_call* c) {
   return TN_OK;
 }
 
+int g_unary = 0;  // calls of prim_unary
+tn_status prim_unary(tn_call*) {
+  ++g_unary;
+  return TN_OK;
+}
+
 tn_kernel kernel(const char* op, const uint8_t (&digest)[32], tn_kernel_fn run) {
   tn_kernel k{};
   k.struct_size = sizeof k;
@@ -46,16 +55,18 @@ tn_kernel kernel(const char* op, const uint8_t (&digest)[32], tn_kernel_fn run) 
 class Opaque : public ::testing::Test {
  protected:
   Opaque() : fake_("opaque_test", TN_DEVICE_OPAQUE) {
-    static const uint8_t copy_digest[32] = TN_OP_copy_DIGEST, relu_digest[32] = TN_OP_relu_DIGEST;
+    static const uint8_t copy_digest[32] = TN_OP_copy_DIGEST, relu_digest[32] = TN_OP_relu_DIGEST,
+                         unary_digest[32] = TN_OP_prim_unary_DIGEST;
     kernels_[0] = kernel("copy", copy_digest, copy);
     kernels_[1] = kernel("relu", relu_digest, relu);
     kernels_[1].workspace = relu_bytes;
+    kernels_[2] = kernel("prim_unary", unary_digest, prim_unary);
     plugin_.struct_size = sizeof plugin_;
     plugin_.abi_major = TN_ABI_MAJOR;
     plugin_.name = plugin_.device = {"opaque_test", 11};
     plugin_.flags = TN_PLUGIN_HOST_MEMORY;
     plugin_.kernels = list_;
-    plugin_.kernels_end = list_ + 2;
+    plugin_.kernels_end = list_ + 3;
     core::RegisterReport report;
     backend_ = core::register_backend(plugin_, report);
     g_mixed = 0;
@@ -64,8 +75,8 @@ class Opaque : public ::testing::Test {
 
   test::FakeDevice fake_;
   const TensorOptions there_ = TensorOptions(Device("opaque_test"));  // behind the device that it names
-  tn_kernel kernels_[2];
-  const tn_kernel* list_[2] = {&kernels_[0], &kernels_[1]};
+  tn_kernel kernels_[3];
+  const tn_kernel* list_[3] = {&kernels_[0], &kernels_[1], &kernels_[2]};
   tn_plugin plugin_{};
   core::BackendImpl* backend_;
 };
@@ -107,6 +118,37 @@ TEST_F(Opaque, NoProgramGetsAnAddress) {
   Tensor x = empty({4}, there_);
   EXPECT_THROW(x.data_ptr<float>(), TypeError);
   EXPECT_THROW((x.accessor<float, 1>()), TypeError);
+  // Nor a sum of a handle and an offset.
+  for (auto take : {+[](const Tensor& t) -> const void* { return t.data_ptr(); },
+                    +[](const Tensor& t) -> const void* { return t.mutable_data_ptr(); },
+                    +[](const Tensor& t) -> const void* { return t.const_data_ptr(); }}) {
+    const std::string text = test::text_of<TypeError>([&] { take(x.narrow(0, 1, 2)); });
+    EXPECT_NE(text.find("opaque_test:0 is a handle"), std::string::npos) << text;
+    EXPECT_NE(text.find("use cpu()"), std::string::npos) << text;
+  }
+  EXPECT_EQ(x.storage().data_ptr(), x.unsafeGetTensorImpl()->view.data);
+}
+
+// exp is one call of prim_unary; a product of matrices is not decomposed without all the other primitives.
+TEST_F(Opaque, StagingCanBeForbiddenAlone) {
+  struct Restore {
+    ~Restore() { core::set_fallback(core::Fallback::Allow); }
+  } restore;
+  Tensor x = ones({2, 2}).to(Device("opaque_test"));
+  core::set_fallback(core::Fallback::ForbidStaging);
+  g_unary = 0;
+  x.exp();
+  EXPECT_EQ(g_unary, 1);
+  std::string text = test::text_of<NotImplementedError>([&] { x.mm(x); });
+  test::expect_words(text, {"mm: would be staged through the host on opaque_test (no kernel for this device; no "
+                            "decomposition: needs all primitives",
+                            "TENON_FALLBACK=forbid-staging): give the device a kernel"});
+  core::set_fallback(core::Fallback::Forbid);
+  text = test::text_of<NotImplementedError>([&] { x.exp(); });
+  test::expect_words(text, {"exp: would be decomposed on opaque_test", "set forbid-staging"});
+  EXPECT_EQ(g_unary, 1);
+  core::set_fallback(core::Fallback::Allow);
+  EXPECT_TRUE(equal(x.mm(x).cpu(), full({2, 2}, 2.0f)));
 }
 
 }  // namespace

@@ -97,9 +97,10 @@ class TENON_API Tensor {
   // Data. The typed forms check T against the dtype and throw TypeError. Reading through const_data_ptr lets backends
   // keep what they have made of the elements, packed weights for example; the others may be written through at any
   // time.
-  void* data_ptr() const { return get().exposed_data(); }
-  void* mutable_data_ptr() const { return get().exposed_data(); }
-  const void* const_data_ptr() const { return get().host_data(); }
+  // The untyped ones also give the address of a device's memory; TypeError where that has none (opaque devices).
+  void* data_ptr() const { return addressed().exposed_data(); }
+  void* mutable_data_ptr() const { return data_ptr(); }
+  const void* const_data_ptr() const { return addressed().host_data(); }
   template <class T>
   T* data_ptr() const {
     check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
@@ -259,6 +260,11 @@ class TENON_API Tensor {
     return *impl_;
   }
   [[noreturn]] TENON_COLD static void undefined();
+  core::TensorImpl& addressed() const {
+    if (TENON_UNLIKELY(get().view.flags & TN_TENSOR_OPAQUE)) no_address();
+    return get();
+  }
+  [[noreturn]] TENON_COLD void no_address() const;
   void check_type(ScalarType t) const {
     if (TENON_UNLIKELY(get().dtype != t)) wrong_type(t);
     if (TENON_UNLIKELY(get().slot != 0)) not_host();

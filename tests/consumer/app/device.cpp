@@ -53,6 +53,19 @@ void indices(const Device& device) {
         core::synchronize(slot, 0);
       },
       "index 7 is out of bounds for", "a bad index of scatter_add");
+  const Tensor whole = tensor({5, 6}).to(device);
+  expect_error<Error>(
+      [&] {
+        floor_divide(whole, tensor({2, 0}).to(device));
+        core::synchronize(slot, 0);
+      },
+      "division by zero of the integer 6", "an integer division by zero");
+  expect_error<ValueError>(
+      [&] {
+        bitwise_left_shift(whole, tensor({64, 1}).to(device));
+        core::synchronize(slot, 0);
+      },
+      "64 is not in [0, 64)", "a shift by too many bits");
   core::synchronize(slot, 0);  // reported once
   expect((x + 1).sum().item<double>() == 24, "the device goes on after a bad index");
 }

@@ -15,7 +15,10 @@ extern "C" {
 
 typedef struct tn_stream tn_stream; /* opaque, the device's own; null on a synchronous device */
 
-/* Reachable from the device, one a stream; core reads it at the next synchronisation and raises. */
+/* Reachable from the device, one a stream; core reads it at the next synchronisation and raises. What `index` and
+ * `limit` say depends on the code: with TN_ERROR_INDEX index is outside of a size of limit, with TN_ERROR_VALUE a
+ * number index is outside of [0, limit) (limit 0: nothing is said), with TN_ERROR and a limit of -1 the integer index
+ * was divided by zero. Nothing with other codes. */
 typedef struct tn_error_word {
   int32_t code; /* 0: none; else a tn_status */
   int32_t op;   /* tn_call.op of the call that failed first */

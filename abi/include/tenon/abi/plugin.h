@@ -12,7 +12,10 @@ extern "C" {
 
 enum {
   TN_PLUGIN_UNLOADABLE = 1u << 0, /* may be closed once nothing of it is alive */
-  TN_PLUGIN_SERIALISE = 1u << 1,  /* core lets one thread in at a time */
+  /* One thread at a time runs its kernels (run, supports, workspace); all plugins with this flag share one lock. A
+     kernel keeps it while it calls host services, so that parallel_for then works on its thread alone, and call_op may
+     come back to the plugin. Not covered: the device table, which any thread may call, and describe. */
+  TN_PLUGIN_SERIALISE = 1u << 1,
   TN_PLUGIN_HOST_MEMORY = 1u << 2 /* kernels for another plugin's or core's device: no device table */
 };
 

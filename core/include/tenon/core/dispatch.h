@@ -17,8 +17,9 @@ TENON_API void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking = false)
 // The one element, read back from the device.
 TENON_API Scalar item(TensorImpl& t);
 
-// What happens when a device has no native kernel (frame.md: the ladder is loud).
-enum class Fallback : uint8_t { Allow, Warn, Forbid };
+// What happens when a device has no native kernel (frame.md: the ladder is loud). Forbid refuses decompositions and
+// staging, ForbidStaging only that a call leaves the device.
+enum class Fallback : uint8_t { Allow, Warn, Forbid, ForbidStaging };
 TENON_API void set_fallback(Fallback f);
 TENON_API Fallback fallback();
 
