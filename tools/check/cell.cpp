@@ -42,6 +42,17 @@ void judge_refusal(const Cell& cell, const Truth& truth, const Error& e, Place r
 
 }  // namespace
 
+namespace {
+
+// What a device finds wrong with the data comes to light when it is waited for, and belongs to the call.
+Results call_and_wait(const Cell& cell, Built& inputs) {
+  Results results = call_and_collect(cell.op, inputs);
+  if (cell.place.slot != 0) core::synchronize(cell.place.slot, cell.place.index);
+  return results;
+}
+
+}  // namespace
+
 Results call_row(const core::Op& op, const tn_value* in) {
   core::manual_seed(7);
   std::vector<core::OwnedValue> values(op.n_results);
@@ -129,7 +140,7 @@ Findings run_cell(const Cell& cell, Place reference, bool forms) {
   auto before = inputs.bytes();
   Results ours;
   try {
-    ours = call_and_collect(cell.op, inputs);
+    ours = call_and_wait(cell, inputs);
   } catch (const Error& e) {
     judge_refusal(cell, truth, e, reference, out);
     out.judge(Property::Inputs, changed(cell.op, inputs, before));
@@ -165,7 +176,7 @@ Findings run_large(const Cell& cell) {
   core::set_num_threads(2);
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
   try {
-    Results ours = call_and_collect(cell.op, inputs);
+    Results ours = call_and_wait(cell, inputs);
     run_again(cell, cell.spec, ours, out);
   } catch (const Error& e) {
     if (cell.spec.valid && cell.dtype == cell.spec.main) out.failed(Property::Threads, e.what());

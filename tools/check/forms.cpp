@@ -49,6 +49,8 @@ class Forms {
   }
   std::string differs(const core::Impl& ours, const core::Impl& expected) const {
     if (!has_bits(op_)) return ours->sizes() == expected->sizes() ? "" : "another shape";
+    // A row that creates on the host unless it is told otherwise: each device has its last digits.
+    if (ours->slot != expected->slot) return close_values(oracle::values_of(*ours), oracle::values_of(*expected));
     return same_values(oracle::values_of(*ours), oracle::values_of(*expected)) ? "" : "other values";
   }
   core::Impl filled(const core::TensorImpl& like) const;

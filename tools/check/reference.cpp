@@ -207,6 +207,10 @@ tn_status refusal_in_layout(const Cell& cell, const Truth& truth, Place referenc
   return TN_OK;
 }
 
+std::string close_values(const Values& ours, const Values& truth) {
+  return oracle::compare_values(ours, truth, tolerance(ours.dtype, truth));
+}
+
 std::string compare(const Cell& cell, const tn_value* in, const Results& ours, const Truth& truth, Place reference) {
   std::string wrong = difference(cell, in, ours, truth.results, {});
   if (wrong.empty() || !isFloatingType(cell.dtype)) return wrong;

@@ -31,6 +31,9 @@ tn_status refusal_in_layout(const Cell& cell, const Truth& truth, Place referenc
 // The first difference, or an empty string.
 std::string compare(const Cell& cell, const tn_value* in, const Results& ours, const Truth& truth, Place reference);
 
+// The same for the values of two kernels.
+std::string close_values(const Values& ours, const Values& truth);
+
 // Another set of values: 1 between 0 and 1, 2 above 1, 3 few different ones, 4 infinities and NaN, 5 mostly zeros.
 inline constexpr int kValueSets = 6;
 Spec with_values(const Spec& spec, int set);
