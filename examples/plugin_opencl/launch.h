@@ -59,6 +59,11 @@ class Launch {
   Launch& define(const char* name, const char* value = "1");
   // "-D X=float", and -D NARROW_half for the 16-bit types. Declines the call where the device has no such type.
   Launch& type(char letter, sdk::DType d);
+  // Positions among fewer than 2^32 elements are found with 32 bits.
+  Launch& arg(const Grid& g) {
+    if (g.n < int64_t{1} << 32) define("SMALL");
+    return add(&g, sizeof g);
+  }
   template <class T>
   Launch& arg(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -154,7 +154,7 @@ C binary(C a, C b) {
 }
 #define CHECK(a, b)                                                          \
   if (CODE >= 4 && CODE <= 7 && b == 0) {                                    \
-    report(word, FAILED, op, a, 0);                                          \
+    report(word, FAILED, op, a, BY_ZERO);                                    \
     return;                                                                  \
   }                                                                          \
   if ((CODE == 23 || CODE == 24) && (b < 0 || (int)b >= (int)sizeof(C) * 8)) { \

@@ -52,7 +52,7 @@ __kernel void reduce_of(Grid g, __global char* y, __global const char* x, long n
   }
   AT(long, y, 0)[at[0]] = best;
 #else
-  A acc = CODE == 1 || CODE == 7;
+  A acc = CODE == 1 ? 1 : CODE == 7;
   if (n > 0) acc = start_of(LOAD(X, line, at[1]));
   for (long k = 1; k < n; ++k) acc = joined(acc, start_of(LOAD(X, line, at[1] + k * step)));
   STORE(Y, AT(Y, y, 0), at[0], acc);

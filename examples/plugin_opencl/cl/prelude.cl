@@ -109,18 +109,27 @@ typedef struct {
   ulong base[MOST_OPERANDS];
 } Grid;
 
+// Divisions of 64 bits take several times as long as those of 32, which nearly every grid fits (-D SMALL).
+#ifdef SMALL
+typedef uint Position;
+#else
+typedef ulong Position;
+#endif
+
 // Where element i of the row-major grid is in each of the first `operands` operands.
 void place(const Grid* g, long i, int operands, long* at) {
   for (int k = 0; k < operands; ++k) at[k] = 0;
-  for (int d = (int)g->ndim - 1; d >= 0; --d) {
-    const long q = d > 0 ? i / g->size[d] : 0, r = i - q * g->size[d];
-    for (int k = 0; k < operands; ++k) at[k] += r * g->stride[d][k];
-    i = q;
+  Position rest = (Position)i;
+  for (int d = (int)g->ndim - 1; d > 0; --d) {
+    const Position size = (Position)g->size[d], q = rest / size, r = rest - q * size;
+    for (int k = 0; k < operands; ++k) at[k] += (long)r * g->stride[d][k];
+    rest = q;
   }
+  for (int k = 0; k < operands; ++k) at[k] += (long)rest * g->stride[0][k];
 }
 #define AT(T, buffer, k) ((__global MEMORY(T)*)((buffer) + g.base[k]))
 
-// The report of a stream, as tn_error_word. The first one stays.
+// The report of a stream, as tn_error_word, which says what index and limit mean. The first one stays.
 typedef struct {
   int code, op;
   long index, limit;
@@ -132,5 +141,6 @@ void report(__global Report* r, int code, int op, long index, long limit) {
   r->limit = limit;
 }
 #define FAILED 2
+#define BY_ZERO (-1)
 #define FAILED_INDEX 3
 #define FAILED_VALUE 5
