@@ -25,6 +25,7 @@ inline void clear(std::vector<Tensor> const& params) {
 }
 
 void small_rows(Suite& s);
+void abi_rows(Suite& s);  // of ours alone
 void train_rows(Suite& s);
 void memory_rows(Suite& s);
 void pointwise_rows(Suite& s);

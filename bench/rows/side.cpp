@@ -30,6 +30,9 @@ extern "C" bench::Side* bench_side() {
     s->set_threads = [](int n) { at::set_num_threads(n); };
     torch::manual_seed(1);
     unrecorded(s->suite, small_rows);
+#ifdef BENCH_NULL_PLUGIN
+    abi_rows(s->suite);
+#endif
     train_rows(s->suite);
     for (auto fill : {memory_rows, pointwise_rows, compute_rows, nets_rows, files_rows}) unrecorded(s->suite, fill);
     return s;
