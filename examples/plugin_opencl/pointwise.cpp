@@ -16,7 +16,11 @@ namespace {
 
 using namespace sdk;
 
+// Of bool there is no opposite and no difference.
+bool is_bool(DType d) { return dtype_key(d) == dtype_key(kBool); }
+
 bool known_unary(const Gpu& g, DType d, int64_t code) {
+  if (code == TN_UNARY_NEG && is_bool(d)) return false;
   if (code >= TN_UNARY_LOGICAL_NOT) return code <= TN_UNARY_SIGNBIT;
   // Without double there are not the digits for these.
   if (!g.doubles && (code == TN_UNARY_ERFINV || code == TN_UNARY_DIGAMMA || code == TN_UNARY_I0)) return false;
@@ -24,6 +28,7 @@ bool known_unary(const Gpu& g, DType d, int64_t code) {
 }
 
 bool known_binary(DType d, int64_t code) {
+  if (code == TN_BINARY_SUB && is_bool(d)) return false;
   if (code >= TN_BINARY_EQ) return code <= TN_BINARY_LOGICAL_XOR;
   if (is_floating(d)) return code <= TN_BINARY_XLOGY;
   return code != TN_BINARY_DIV && code <= TN_BINARY_SHIFT_RIGHT &&

@@ -38,6 +38,9 @@ void map(F f, const Tensor& out, std::initializer_list<Tensor> in) {
 #define ON(CODE, expr) \
   case TN_##CODE:      \
     return static_cast<T>(expr);
+#define IS(CODE, expr) \
+  case TN_##CODE:      \
+    return expr;
 
 template <class T>
 T unary(int64_t code, T a) {
@@ -92,14 +95,10 @@ T unary(int64_t code, T a) {
 template <class T>
 bool test(int64_t code, T a) {
   switch (code) {
-    case TN_UNARY_LOGICAL_NOT:
-      return a == T(0);
-    case TN_UNARY_ISNAN:
-      return isnan(a);
-    case TN_UNARY_ISINF:
-      return isinf(a);
-    case TN_UNARY_ISFINITE:
-      return isfinite(a);
+    IS(UNARY_LOGICAL_NOT, a == T(0))
+    IS(UNARY_ISNAN, isnan(a))
+    IS(UNARY_ISINF, isinf(a))
+    IS(UNARY_ISFINITE, isfinite(a))
     default:
       return signbit(a);
   }
@@ -181,22 +180,14 @@ T binary(int64_t code, T a, T b) {
 template <class T>
 bool compare(int64_t code, T a, T b) {
   switch (code) {
-    case TN_BINARY_EQ:
-      return a == b;
-    case TN_BINARY_NE:
-      return a != b;
-    case TN_BINARY_LT:
-      return a < b;
-    case TN_BINARY_LE:
-      return a <= b;
-    case TN_BINARY_GT:
-      return a > b;
-    case TN_BINARY_GE:
-      return a >= b;
-    case TN_BINARY_LOGICAL_AND:
-      return a != T(0) && b != T(0);
-    case TN_BINARY_LOGICAL_OR:
-      return a != T(0) || b != T(0);
+    IS(BINARY_EQ, a == b)
+    IS(BINARY_NE, a != b)
+    IS(BINARY_LT, a < b)
+    IS(BINARY_LE, a <= b)
+    IS(BINARY_GT, a > b)
+    IS(BINARY_GE, a >= b)
+    IS(BINARY_LOGICAL_AND, a != T(0) && b != T(0))
+    IS(BINARY_LOGICAL_OR, a != T(0) || b != T(0))
     default:
       return (a != T(0)) != (b != T(0));
   }

@@ -16,4 +16,10 @@ grep -q '^opencl *opened *opencl *0.1.0 *13 ' "$log" || die "$(cat "$log")"
 "$tenon" devices | grep 'opencl:0 .*asynchronous, opaque' || die "the device is not opaque"
 "$work/app/step" opencl --native
 "$work/app/device" opencl
+# Every check of a device, and rows of each family; all rows pass, which takes minutes where nothing is compiled yet.
+rows='add.Tensor|mul.Tensor|floor_divide|softmax.int|sum.dim_IntList|cumsum|_index|put|scatter.value|nll_loss_forward'
+"$tenon" check "$work/opencl/lib/libtenon_opencl.so" --level 2 -j 2 --op "^(device[.].*|$rows)$" > "$log" 2>&1 ||
+  die "$(cat "$log")"
+tail -n 2 "$log"
+grep -i warning "$log" && die "a kernel compiles with warnings"
 "$build/bin/tenon_oracle" "$root/tests/oracle" --device opencl -j 2 --shards 8 --shard 3 --seconds 120
