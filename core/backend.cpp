@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -221,8 +222,19 @@ tn_status host_alloc_component(tn_call*, uint32_t, uint32_t, int32_t, const int6
   return TN_ERROR_UNSUPPORTED;
 }
 
+// Nothing but its size is read before it is known to be there.
+void check_schema(const tn_schema* schema) {
+  constexpr std::size_t kLeast = offsetof(tn_schema, infer), kMost = 1 << 16;
+  TENON_CHECK(schema && reinterpret_cast<uintptr_t>(schema) % alignof(tn_schema) == 0, ValueError,
+              "register_op: the schema is null, or at an address that is no multiple of ", alignof(tn_schema));
+  TENON_CHECK(schema->struct_size >= kLeast && schema->struct_size <= kMost, ValueError,
+              "register_op: the schema says that it has ", schema->struct_size, " bytes; expected ", kLeast, " to ",
+              kMost);
+}
+
 tn_status host_register_op(const tn_schema* schema) {
   try {
+    check_schema(schema);
     register_op(*schema);
     return TN_OK;
   } catch (const Error& e) {

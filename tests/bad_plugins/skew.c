@@ -24,6 +24,9 @@ static tn_status relu(tn_call* call) {
 static const tn_kernel kernel = {
     sizeof(tn_kernel), 0, 0, {"relu", 4}, TN_OP_relu_DIGEST, {"float32", 7}, {0, 0}, {0, 0}, relu, 0, 0, 0};
 
+/* Of a vendor that nobody knows. */
+static const tn_ext extension = {sizeof(tn_ext), 0x7fff0001, 3, 0};
+
 /* A copy of `from` that says `size`: as much of it as is there, at the end of readable memory. */
 static void* skewed(const void* from, size_t true_size, size_t size) {
   const size_t page = 4096, room = 16 * page;
@@ -49,6 +52,7 @@ const tn_plugin* tenon_plugin_v1(void) {
   kernels[0] = &kernel;
   if (strcmp(which, "kernel") == 0) kernels[0] = (const tn_kernel*)skewed(&kernel, sizeof kernel, size);
   if (strcmp(which, "device") == 0) out.device_api = (const tn_device_api*)skewed(&api, sizeof api, size);
+  if (strcmp(which, "extension") == 0) out.ext = (const tn_ext*)skewed(&extension, sizeof extension, size);
   out.kernels = kernels;
   out.kernels_end = kernels + 1;
   return strcmp(which, "plugin") == 0 ? (const tn_plugin*)skewed(&out, sizeof out, size) : &out;

@@ -3,11 +3,16 @@
 // Structs of another size than this core's: older minors are filled with zeros, newer ones cut, the rest refused. No
 // byte behind struct_size is read: the page that follows may not be.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "support.h"
 #include "tenon/abi/plugin.h"
+#include "tenon/core/backend.h"
+#include "tenon/core/log.h"
 
 using namespace tenon;
 using namespace tenon::test;
@@ -25,6 +30,7 @@ const Struct kStructs[] = {
     {"device", sizeof(tn_device_api), offsetof(tn_device_api, fill)},
     {"kernel", sizeof(tn_kernel), offsetof(tn_kernel, workspace)},
 };
+const std::size_t kExtensionSizes[] = {sizeof(tn_ext), sizeof(tn_ext) + 8, sizeof(tn_ext) + 4096};
 
 // The fault, or the faults of using it.
 std::string outcome(const Struct& s, std::size_t size) {
@@ -42,6 +48,10 @@ TEST(PluginSkew, SizesThatAreLargeEnoughWork) {
   }
 }
 
+TEST(PluginSkew, UnknownExtensionsAreSkipped) {
+  for (std::size_t size : kExtensionSizes) EXPECT_EQ(outcome({"extension", size, size}, size), "") << size;
+}
+
 TEST(PluginSkew, OtherSizesAreRefused) {
   for (const Struct& s : kStructs) {
     for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, s.least - 1}) {
@@ -54,6 +64,38 @@ TEST(PluginSkew, OtherSizesAreRefused) {
           << s.name << " of " << size << " bytes: " << outcome(s, size);
     }
   }
+}
+
+// register_op is refused outside of init, whatever the schema; within init its text decides.
+TEST(PluginSkew, SchemasAreReadWithinTheirSize) {
+  static std::string said;
+  const auto before = core::set_log_handler([](int, std::string_view text) { said = text; });
+  const std::size_t least = offsetof(tn_schema, infer), page = 4096, room = 4 * page;
+  char* memory =
+      static_cast<char*>(mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(mprotect(memory + room, page, PROT_NONE), 0);
+  tn_schema schema{};
+  schema.text = {"skew::x(Tensor self) -> Tensor", 30};
+  for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, least - 1, least, sizeof schema - 1,
+                           sizeof schema, sizeof schema + 8, sizeof schema + page, kMany, SIZE_MAX}) {
+    const std::size_t there = std::max(sizeof size, std::min(size, room));
+    char* at = memory + room - (there + 7) / 8 * 8;
+    std::memset(at, 0xab, there);
+    std::memcpy(at, &schema, std::min(there, sizeof schema));
+    std::memcpy(at, &size, sizeof size);
+    const tn_status status = core::host_table().register_op(reinterpret_cast<const tn_schema*>(at));
+    const bool sane = size >= least && size < kMany;
+    EXPECT_NE(status, TN_OK) << size;
+    EXPECT_EQ(said.find("says that it has " + std::to_string(size) + " bytes") == std::string::npos, sane)
+        << size << ": " << said;
+    if (!sane) EXPECT_EQ(status, TN_ERROR_VALUE) << size;
+  }
+  for (const char* at : {static_cast<char*>(nullptr), memory + 4}) {
+    EXPECT_EQ(core::host_table().register_op(reinterpret_cast<const tn_schema*>(at)), TN_ERROR_VALUE);
+    EXPECT_NE(said.find("the schema is null, or at an address"), std::string::npos) << said;
+  }
+  munmap(memory, room + page);
+  core::set_log_handler(before);
 }
 
 // The table that core hands out says its own size, and more than 1.0 has is never taken for granted.
