@@ -4,6 +4,9 @@
 
 #include "plugin_cuda/blas/gemm.h"
 #include "plugin_cuda/runtime/runtime.h"
+#if defined(TENON_CUDNN)
+#include "plugin_cuda/dnn/plan.h"
+#endif
 
 namespace tenon::cuda {
 namespace {
@@ -12,6 +15,9 @@ tn_status init(const tn_host&, tn_str* why) {
   static auto& text = *new std::string;  // read after init has returned
   try {
     text = blas_fault();
+#if defined(TENON_CUDNN)
+    if (text.empty()) text = dnn_fault();
+#endif
     const tn_status status = text.empty() ? TN_NO_DEVICE : TN_ERROR_BACKEND;
     if (text.empty()) text = start();
     *why = {text.data(), text.size()};
@@ -24,6 +30,9 @@ tn_status init(const tn_host&, tn_str* why) {
 }
 
 void shutdown() {
+#if defined(TENON_CUDNN)
+  stop_dnn();
+#endif
   stop_blas();
   stop();
 }

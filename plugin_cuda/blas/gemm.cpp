@@ -48,14 +48,6 @@ cublasLtHandle_t handle_of(int index) {
   return h;
 }
 
-bool allow_tf32() {
-  static const bool on = [] {
-    tn_str v{nullptr, 0};
-    return sdk::host().get_setting({"ALLOW_TF32", 10}, &v) == TN_OK && v.len > 0 && v.ptr[0] != '0';
-  }();
-  return on;
-}
-
 struct Types {
   cudaDataType_t data, scale;
   cublasComputeType_t compute;

@@ -15,6 +15,7 @@ Gpu g_gpus[kMostDevices];
 std::atomic<int> g_count{0};
 std::atomic<bool> g_forked{false};
 std::atomic<bool> g_blocking{false};
+std::atomic<bool> g_tf32{false};
 
 void after_fork_child() {
   if (g_count.load(std::memory_order_relaxed) > 0) g_forked.store(true, std::memory_order_relaxed);
@@ -108,6 +109,7 @@ std::string start() {
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork_child);
   if (registered != 0) throw Error(TN_ERROR_MEMORY, "pthread_atfork failed");
   g_blocking.store(setting_on("CUDA_BLOCKING"));
+  g_tf32.store(setting_on("ALLOW_TF32"));
   return find_devices();
 }
 
@@ -136,6 +138,7 @@ std::string description() {
 int count() { return g_count.load(std::memory_order_relaxed); }
 bool forked() noexcept { return g_forked.load(std::memory_order_relaxed); }
 bool blocking() noexcept { return g_blocking.load(std::memory_order_relaxed); }
+bool allow_tf32() noexcept { return g_tf32.load(std::memory_order_relaxed); }
 
 Gpu& gpu(int index) {
   if (index < 0 || index >= count()) throw Error(TN_ERROR_VALUE, "there is no CUDA device ", index);

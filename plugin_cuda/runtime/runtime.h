@@ -92,7 +92,8 @@ cudaStream_t native(int index, const tn_stream* stream);
 // What every launch of a kernel is followed by: raises the launch's own error, and with TENON_CUDA_BLOCKING waits for
 // the kernel, so that its error is raised by its own op. `kernel` is a literal, with the op's name in it.
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel);
-bool blocking() noexcept;  // TENON_CUDA_BLOCKING
+bool blocking() noexcept;    // TENON_CUDA_BLOCKING
+bool allow_tf32() noexcept;  // TENON_ALLOW_TF32
 
 extern const tn_device_api kDeviceApi;
 extern const tn_ext_graph_capture kGraphCapture;

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cuda/dnn/plan.h"
+
+#include <array>
+#include <map>
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+namespace {
+
+using sdk::Error;
+
+constexpr int64_t kX = 'x', kW = 'w', kY = 'y';  // names of the tensors in a graph
+constexpr int64_t kMostWorkspace = int64_t{1} << 30;
+
+struct Handle {
+  std::mutex lock;
+  cudnnHandle_t handle = nullptr;
+};
+
+struct Dnn {
+  std::mutex lock;
+  std::map<std::pair<int, cudaStream_t>, std::unique_ptr<Handle>> handles;
+  std::map<std::array<int64_t, 32>, ConvPlan> plans;
+};
+Dnn& dnn() {
+  static auto& d = *new Dnn;
+  return d;
+}
+
+// A descriptor of cuDNN's; what fails before finalize() throws with the attribute's number.
+class Descriptor {
+ public:
+  Descriptor(cudnnBackendDescriptorType_t type, int index) : index_(index) {
+    check_dnn(cudnnBackendCreateDescriptor(type, &d_), "cudnnBackendCreateDescriptor", index);
+  }
+  ~Descriptor() {
+    if (d_) cudnnBackendDestroyDescriptor(d_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  cudnnBackendDescriptor_t get() const { return d_; }
+  cudnnBackendDescriptor_t release() { return std::exchange(d_, nullptr); }
+  template <class T>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values, int64_t n = 1) {
+    check_dnn(cudnnBackendSetAttribute(d_, name, type, n, values), "cudnnBackendSetAttribute", index_);
+  }
+  void set(cudnnBackendAttributeName_t name, const Descriptor& other) {
+    const cudnnBackendDescriptor_t d = other.get();
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &d);
+  }
+  cudnnStatus_t finalize() { return cudnnBackendFinalize(d_); }
+  void finalize_or_throw() { check_dnn(finalize(), "cudnnBackendFinalize", index_); }
+
+ private:
+  int index_;
+  cudnnBackendDescriptor_t d_ = nullptr;
+};
+
+cudnnDataType_t type_of(sdk::DType d) {
+  switch (sdk::dtype_key(d)) {
+    case sdk::dtype_key(sdk::kFloat64):
+      return CUDNN_DATA_DOUBLE;
+    case sdk::dtype_key(sdk::kFloat16):
+      return CUDNN_DATA_HALF;
+    case sdk::dtype_key(sdk::kBFloat16):
+      return CUDNN_DATA_BFLOAT16;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
+
+void describe_tensor(Descriptor& t, int64_t name, const int64_t* sizes, int64_t ndim, cudnnDataType_t type) {
+  int64_t strides[5], step = 1;
+  for (int64_t d = ndim - 1; d >= 0; --d) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  const int64_t alignment = 16;  // of every block of core's, and of its offsets below a device's alignment
+  t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &type);
+  t.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes, ndim);
+  t.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides, ndim);
+  t.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &name);
+  t.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment);
+  t.finalize_or_throw();
+}
+
+void describe_convolution(Descriptor& c, const ConvGeometry& g, cudnnDataType_t compute) {
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  c.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, &g.nd);
+  c.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &compute);
+  c.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode);
+  c.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, g.padding, g.nd);
+  c.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, g.padding, g.nd);
+  c.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, g.dilation, g.nd);
+  c.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, g.stride, g.nd);
+  c.finalize_or_throw();
+}
+
+struct OperationNames {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
+};
+constexpr OperationNames kOperations[] = {
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+
+// TF32 where it is not asked for, and sums in any order where one order is: not by this engine.
+bool allowed(const Descriptor& config, const ConvGeometry& g, int index) {
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, index);
+  cudnnBackendDescriptor_t e = engine.get();
+  int64_t n = 0;
+  if (cudnnBackendGetAttribute(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &e) !=
+      CUDNN_STATUS_SUCCESS) {
+    return false;
+  }
+  cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+  if (cudnnBackendGetAttribute(e, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, notes) != CUDNN_STATUS_SUCCESS) {
+    return false;
+  }
+  const bool full = sdk::dtype_key(g.dtype) == sdk::dtype_key(sdk::kFloat32) && !allow_tf32();
+  for (int64_t i = 0; i < n; ++i) {
+    if (full && (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
+      return false;
+    if (notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) return false;
+    if (g.deterministic && notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) return false;
+  }
+  return true;
+}
+
+// The first of a heuristic's proposals that becomes a plan.
+ConvPlan first_plan(const Descriptor& graph, const ConvGeometry& g, cudnnBackendHeurMode_t mode, cudnnHandle_t handle,
+                    int index) {
+  Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, index);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
+  if (heuristic.finalize() != CUDNN_STATUS_SUCCESS) return {};
+  constexpr int64_t kMost = 16;
+  std::vector<std::unique_ptr<Descriptor>> configs;
+  cudnnBackendDescriptor_t raw[kMost];
+  for (int64_t i = 0; i < kMost; ++i) {
+    configs.push_back(std::make_unique<Descriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, index));
+    raw[i] = configs.back()->get();
+  }
+  int64_t n = 0;
+  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, &n,
+                               raw) != CUDNN_STATUS_SUCCESS) {
+    return {};
+  }
+  for (int64_t i = 0; i < n && i < kMost; ++i) {
+    Descriptor& config = *configs[static_cast<std::size_t>(i)];
+    if (!allowed(config, g, index)) continue;
+    Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, index);
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+    if (plan.finalize() != CUDNN_STATUS_SUCCESS) continue;
+    int64_t bytes = 0, one = 0;
+    check_dnn(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
+                                       &bytes),
+              "cudnnBackendGetAttribute", index);
+    if (bytes <= kMostWorkspace) return {plan.release(), bytes};
+  }
+  return {};
+}
+
+ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle) {
+  const OperationNames& names = kOperations[static_cast<int>(way)];
+  const cudnnDataType_t type = type_of(g.dtype);
+  const cudnnDataType_t compute = type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+  Descriptor x(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index),
+      y(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index), conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, index),
+      operation(names.type, index), graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, index);
+  describe_tensor(x, kX, g.x, g.nd + 2, type);
+  describe_tensor(w, kW, g.w, g.nd + 2, type);
+  describe_tensor(y, kY, g.y, g.nd + 2, type);
+  describe_convolution(conv, g, compute);
+  operation.set(names.conv, conv);
+  operation.set(names.x, x);
+  operation.set(names.w, w);
+  operation.set(names.y, y);
+  const double one[] = {1, 0};
+  const float one_float[] = {1, 0};
+  const bool wide = compute == CUDNN_DATA_DOUBLE;
+  const auto number = wide ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
+  operation.set(names.alpha, number, wide ? static_cast<const void*>(&one[0]) : &one_float[0]);
+  operation.set(names.beta, number, wide ? static_cast<const void*>(&one[1]) : &one_float[1]);
+  if (operation.finalize() != CUDNN_STATUS_SUCCESS) return {};
+  const cudnnBackendDescriptor_t op = operation.get();
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &op);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle);
+  if (graph.finalize() != CUDNN_STATUS_SUCCESS) return {};
+  const ConvPlan best = first_plan(graph, g, CUDNN_HEUR_MODE_A, handle, index);
+  return best.plan ? best : first_plan(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index);
+}
+
+std::array<int64_t, 32> key_of(const ConvGeometry& g, Way way, int index) {
+  std::array<int64_t, 32> key{};
+  int64_t* at = key.data();
+  for (int64_t v : {static_cast<int64_t>(way), int64_t{index}, static_cast<int64_t>(sdk::dtype_key(g.dtype)), g.nd,
+                    int64_t{g.deterministic}}) {
+    *at++ = v;
+  }
+  for (const int64_t* sizes : {g.x, g.w, g.y}) at = std::copy(sizes, sizes + 5, at);
+  for (const int64_t* v : {g.stride, g.padding, g.dilation}) at = std::copy(v, v + 3, at);
+  return key;
+}
+
+}  // namespace
+
+void check_dnn(cudnnStatus_t status, const char* call, int index) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  check(cudaPeekAtLastError(), call, index);  // an error of the device says more
+  throw Error(TN_ERROR_BACKEND, call, " failed: ", cudnnGetErrorString(status));
+}
+
+DnnHandle::DnnHandle(int index, cudaStream_t stream) {
+  Dnn& d = dnn();
+  Handle* h;
+  {
+    std::lock_guard<std::mutex> hold(d.lock);
+    std::unique_ptr<Handle>& place = d.handles[{index, stream}];
+    if (!place) place = std::make_unique<Handle>();
+    h = place.get();
+  }
+  hold_ = std::unique_lock<std::mutex>(h->lock);
+  if (!h->handle) {
+    UncapturedGuard free_to_make;
+    cudnnHandle_t made = nullptr;
+    check_dnn(cudnnCreate(&made), "cudnnCreate", index);
+    const cudnnStatus_t status = cudnnSetStream(made, stream);
+    if (status != CUDNN_STATUS_SUCCESS) cudnnDestroy(made);
+    check_dnn(status, "cudnnSetStream", index);
+    h->handle = made;
+  }
+  handle_ = h->handle;
+}
+
+ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream) {
+  Dnn& d = dnn();
+  const auto key = key_of(g, way, index);
+  {
+    std::lock_guard<std::mutex> hold(d.lock);
+    if (auto it = d.plans.find(key); it != d.plans.end()) return it->second;
+  }
+  const DnnHandle handle(index, stream);
+  UncapturedGuard free_to_make;
+  const ConvPlan made = ask(g, way, index, handle.get());
+  std::lock_guard<std::mutex> hold(d.lock);
+  const auto [it, first] = d.plans.emplace(key, made);
+  if (!first && made.plan) cudnnBackendDestroyDescriptor(made.plan);
+  return it->second;
+}
+
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, void* x, void* w, void* y, void* workspace) {
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, index);
+  const int64_t names[] = {kX, kW, kY};
+  void* const places[] = {x, w, y};
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names, 3);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, places, 3);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace);
+  pack.finalize_or_throw();
+  const DnnHandle handle(index, stream);
+  check_dnn(cudnnBackendExecute(handle.get(), plan.plan, pack.get()), "cudnnBackendExecute", index);
+  launched(cudaSuccess, index, stream, "convolution of cuDNN");
+}
+
+std::string dnn_fault() {
+  const std::size_t major = cudnnGetVersion() / 10000;
+  if (major == CUDNN_MAJOR) return {};
+  return sdk::join("libcudnn is of version ", major, ", this plugin was built with ", CUDNN_MAJOR,
+                   "; install that one or build the plugin again");
+}
+
+void stop_dnn() {
+  Dnn& d = dnn();
+  if (!forked()) {
+    for (auto& [_, plan] : d.plans) {
+      if (plan.plan) cudnnBackendDestroyDescriptor(plan.plan);
+    }
+    for (auto& [_, h] : d.handles) {
+      if (h->handle) cudnnDestroy(h->handle);
+    }
+  }
+  d.plans.clear();
+  d.handles.clear();
+}
+
+}  // namespace tenon::cuda

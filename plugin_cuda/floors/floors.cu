@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_cuda/floors/floors.h"
+
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+
+namespace {
+
+__global__ void one_element(float* p) {
+  if (threadIdx.x == 0) p[0] += 1;
+}
+
+__global__ void pick_rows(float* out, const float* in, const int64_t* index, int64_t columns) {
+  const int64_t row = index[blockIdx.x];
+  for (int64_t c = threadIdx.x; c < columns; c += blockDim.x) out[blockIdx.x * columns + c] = in[row * columns + c];
+}
+
+double now_us() {
+  using namespace std::chrono;
+  return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
+}
+
+struct Memory {
+  void* p = nullptr;
+  explicit Memory(int64_t bytes) {
+    if (cudaMalloc(&p, static_cast<size_t>(bytes)) != cudaSuccess) p = nullptr;
+    if (p) cudaMemset(p, 0, static_cast<size_t>(bytes));
+  }
+  ~Memory() { cudaFree(p); }
+  Memory(const Memory&) = delete;
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(p);
+  }
+};
+
+template <class F>
+cudaError_t launch(F kernel, unsigned grid, unsigned block, cudaStream_t s, void** arguments) {
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid), dim3(block), arguments, 0, s);
+}
+
+// Of `times` runs on the stream, by events.
+template <class F>
+double device_ms(int times, F run) {
+  cudaEvent_t begin, end;
+  cudaEventCreate(&begin);
+  cudaEventCreate(&end);
+  run();
+  cudaEventRecord(begin, nullptr);
+  for (int i = 0; i < times; ++i) run();
+  cudaEventRecord(end, nullptr);
+  float ms = -1;
+  if (cudaEventSynchronize(end) != cudaSuccess || cudaEventElapsedTime(&ms, begin, end) != cudaSuccess) ms = -1;
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return ms < 0 ? -1 : ms / times;
+}
+
+}  // namespace
+
+int tenon_floor_devices(void) {
+  int n = 0;
+  return cudaGetDeviceCount(&n) == cudaSuccess ? n : 0;
+}
+
+double tenon_floor_launch_us(int launches) {
+  const Memory m(4);
+  float* p = m.as<float>();
+  void* arguments[] = {&p};
+  for (int i = 0; i < 100; ++i) launch(one_element, 1, 32, nullptr, arguments);
+  cudaDeviceSynchronize();
+  const double begin = now_us();
+  for (int i = 0; i < launches; ++i) launch(one_element, 1, 32, nullptr, arguments);
+  const double took = now_us() - begin;
+  return cudaDeviceSynchronize() == cudaSuccess ? took / launches : -1;
+}
+
+double tenon_floor_graph_us(int nodes, int launches) {
+  const Memory m(4);
+  float* p = m.as<float>();
+  void* arguments[] = {&p};
+  cudaStream_t s;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  if (cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) != cudaSuccess) return -1;
+  cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+  for (int i = 0; i < nodes; ++i) launch(one_element, 1, 32, s, arguments);
+  if (cudaStreamEndCapture(s, &graph) != cudaSuccess) return -1;
+  if (cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess) return -1;
+  cudaGraphLaunch(exec, s);
+  cudaStreamSynchronize(s);
+  const double begin = now_us();
+  for (int i = 0; i < launches; ++i) cudaGraphLaunch(exec, s);
+  const bool well = cudaStreamSynchronize(s) == cudaSuccess;
+  const double took = now_us() - begin;
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(s);
+  return well ? took / launches : -1;
+}
+
+double tenon_floor_copy_gb_s(int64_t bytes) {
+  const Memory a(bytes), b(bytes);
+  if (!a.p || !b.p) return -1;
+  const auto n = static_cast<size_t>(bytes);
+  const double ms = device_ms(20, [&] { cudaMemcpyAsync(a.p, b.p, n, cudaMemcpyDeviceToDevice, nullptr); });
+  return ms <= 0 ? -1 : 2e-6 * static_cast<double>(bytes) / ms;
+}
+
+double tenon_floor_pinned_gb_s(int64_t bytes) {
+  const Memory a(bytes);
+  void* host = nullptr;
+  const auto n = static_cast<size_t>(bytes);
+  if (!a.p || cudaMallocHost(&host, n) != cudaSuccess) return -1;
+  const double ms = device_ms(10, [&] { cudaMemcpyAsync(a.p, host, n, cudaMemcpyHostToDevice, nullptr); });
+  cudaFreeHost(host);
+  return ms <= 0 ? -1 : 1e-6 * static_cast<double>(bytes) / ms;
+}
+
+double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t picked) {
+  const Memory in(4 * rows * columns), out(4 * picked * columns), index(8 * picked);
+  if (!in.p || !out.p || !index.p) return -1;
+  int64_t* host = new int64_t[static_cast<size_t>(picked)];
+  for (int64_t i = 0; i < picked; ++i) host[i] = i * 7919 % rows;
+  cudaMemcpy(index.p, host, static_cast<size_t>(8 * picked), cudaMemcpyHostToDevice);
+  delete[] host;
+  float *o = out.as<float>(), *x = in.as<float>();
+  int64_t* k = index.as<int64_t>();
+  void* arguments[] = {&o, &x, &k, &columns};
+  return device_ms(20, [&] { launch(pick_rows, static_cast<unsigned>(picked), 256, nullptr, arguments); });
+}
+
+double tenon_floor_first_ms(void) {
+  const double begin = now_us();
+  const Memory m(4);
+  float* p = m.as<float>();
+  void* arguments[] = {&p};
+  launch(one_element, 1, 32, nullptr, arguments);
+  return cudaDeviceSynchronize() == cudaSuccess ? 1e-3 * (now_us() - begin) : -1;
+}

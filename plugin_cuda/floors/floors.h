@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What the device itself takes for a thing: the ceilings that bench/gpu compares with. Negative: it failed.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+int tenon_floor_devices(void);
+double tenon_floor_launch_us(int launches);            // host time of one empty launch
+double tenon_floor_graph_us(int nodes, int launches);  // one launch of a graph of so many kernels of one element
+double tenon_floor_copy_gb_s(int64_t bytes);           // read and written, within the device
+double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t picked);  // rows picked without a check
+double tenon_floor_first_ms(void);              // from nothing to the end of one launch, in a fresh process
+double tenon_floor_pinned_gb_s(int64_t bytes);  // host to device
+}

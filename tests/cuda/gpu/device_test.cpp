@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What only a device can show: that the real runtime does what the fake one does.
+#include <gtest/gtest.h>
+
+#include "tenon/core/allocator.h"
+#include "tenon/core/backend.h"
+#include "tenon/tenon.h"
+#include "tests/support.h"
+
+namespace tenon::test {
+namespace {
+
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    core::backend_source().open_for_device("cuda");
+    slot = core::device_slot(kCUDA);
+    if (slot < 0 || !core::ensure_device(slot))
+      GTEST_SKIP() << "no device: " << core::backend_source().why_absent("cuda");
+    api = core::device_entry(slot).api;
+  }
+  int slot = -1;
+  const tn_device_api* api = nullptr;
+};
+
+TEST_F(Gpu, BytesGoThereAndComeBack) {
+  for (int64_t n : {1, 1000, 1 << 22}) {
+    const Tensor x = arange(n, kInt);
+    EXPECT_TRUE(equal(x.to(kCUDA).cpu(), x)) << n;
+    EXPECT_TRUE(equal(x.view({1, n}).to(kCUDA).t().cpu(), x.view({n, 1})));
+  }
+}
+
+TEST_F(Gpu, PatternsAreFilled) {
+  for (uint32_t width : {1u, 2u, 4u, 8u}) {
+    const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const Tensor there = empty({8000}, TensorOptions(kByte).device(kCUDA));
+    ASSERT_EQ(api->fill(api->context, 0, there.data_ptr(), 0, pattern, width, 8000 / width, nullptr), TN_OK);
+    const Tensor back = there.cpu();
+    for (uint32_t i = 0; i < 8000; ++i) ASSERT_EQ(back.data_ptr<uint8_t>()[i], pattern[i % width]) << width;
+  }
+}
+
+TEST_F(Gpu, ProductsAgreeWithTheHost) {
+  manual_seed(1);
+  for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
+    const Tensor a = randn({65, 130}).to(dtype), b = randn({130, 47}).to(dtype), c = randn({47}).to(dtype);
+    const Tensor y = addmm(c.to(kCUDA), a.to(kCUDA), b.t().contiguous().to(kCUDA).t()).cpu();
+    const double tolerance = dtype == kDouble ? 1e-12 : dtype == kFloat ? 1e-4 : 0.5;
+    EXPECT_TRUE(allclose(y.to(kDouble), addmm(c.to(kDouble), a.to(kDouble), b.to(kDouble)), 1e-2, tolerance))
+        << toString(dtype);
+  }
+}
+
+TEST_F(Gpu, EventsOrderStreamsAndMeasureTime) {
+  tn_stream *one = nullptr, *two = nullptr;
+  tn_event *begin = nullptr, *end = nullptr;
+  ASSERT_EQ(api->stream_create(api->context, 0, 0, &one), TN_OK);
+  ASSERT_EQ(api->stream_create(api->context, 0, -1, &two), TN_OK);
+  ASSERT_EQ(api->event_create(api->context, 0, 0, &begin), TN_OK);
+  ASSERT_EQ(api->event_create(api->context, 0, 0, &end), TN_OK);
+  {
+    const Tensor a = empty({1 << 26}, TensorOptions(kByte).device(kCUDA)), b = empty_like(a);
+    for (unsigned char value = 1; value < 20; ++value) {
+      ASSERT_EQ(api->event_record(api->context, 0, begin, one), TN_OK);
+      ASSERT_EQ(api->fill(api->context, 0, a.data_ptr(), 0, &value, 1, 1 << 26, one), TN_OK);
+      ASSERT_EQ(api->event_record(api->context, 0, end, one), TN_OK);
+      ASSERT_EQ(api->event_wait(api->context, 0, end, two), TN_OK);
+      const tn_device d{TN_CUDA, 0};
+      ASSERT_EQ(api->copy(api->context, d, b.data_ptr(), 0, d, a.data_ptr(), 0, 1 << 26, two), TN_OK);
+      ASSERT_EQ(api->sync(api->context, 0, two), TN_OK);
+      double ms = 0;
+      ASSERT_EQ(api->event_elapsed(api->context, 0, begin, end, &ms), TN_OK);
+      EXPECT_GT(ms, 0);
+      EXPECT_EQ(b.slice(0, (1 << 26) - 1).cpu().item<int>(), value);
+    }
+  }
+  core::cache_trim(slot, 0);
+  api->event_destroy(api->context, 0, begin);
+  api->event_destroy(api->context, 0, end);
+  api->stream_destroy(api->context, 0, one);
+  api->stream_destroy(api->context, 0, two);
+}
+
+TEST_F(Gpu, AStepOfTrainingIsReplayed) {
+  manual_seed(3);
+  const Tensor x = randn({32, 20}).to(kCUDA), y = randn({32, 4}).to(kCUDA);
+  Tensor w = (randn({20, 4}) * 0.1).to(kCUDA).requires_grad_();
+  const auto step = [&] {
+    w.mutable_grad() = Tensor();
+    const Tensor loss = (mm(x, w) - y).pow(2).mean();
+    loss.backward();
+    NoGradGuard none;
+    w.sub_(w.grad() * 0.1);
+    return loss.detach();
+  };
+  const double first = step().item<double>();
+  Graph g;
+  g.capture_begin();
+  const Tensor loss = step();
+  g.capture_end();
+  double before = first;
+  for (int i = 0; i < 20; ++i) {
+    g.replay();
+    const double now = loss.item<double>();
+    EXPECT_LT(now, before) << i;
+    before = now;
+  }
+}
+
+TEST_F(Gpu, AnIndexOutOfRangeIsRaisedAndTheDeviceLives) {
+  const Tensor table = arange(10, kFloat).to(kCUDA);
+  const auto bad = [&] {
+    (void)index_select(table, 0, tensor({3, 11}).to(kLong).to(kCUDA));
+    core::synchronize(slot, 0);
+  };
+  expect_words(text_of<IndexError>(bad), {"index_select", "11"});
+  EXPECT_TRUE(equal(table.add(1).cpu(), arange(1, 11, kFloat)));
+}
+
+TEST_F(Gpu, OutOfMemoryHasNumbersAndTheDeviceLives) {
+  expect_words(text_of<OutOfMemoryError>([&] { (void)empty({int64_t{1} << 44}, kCUDA); }),
+               {"out of memory on cuda:0", "wanted", "free"});
+  EXPECT_TRUE(equal(ones({4}, kCUDA).add(1).cpu(), full({4}, 2.)));
+}
+
+}  // namespace
+}  // namespace tenon::test

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# pack.sh BUILD FOLDER: FOLDER/gpu.tar.xz, with what a bare machine with an NVIDIA driver and the toolkit's libraries
+# needs: programs, our libraries, those of the system that it may lack, cases. 40 MB at most.
+set -euo pipefail
+build="$1" out="$2" stage="$2/pack"
+rm -rf "$stage"
+mkdir -p "$stage"/{bin,lib,share}
+for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu test_gpu; do
+  strip -o "$stage/bin/$program" "$build/bin/$program"
+done
+for library in libtenon_core libtenon libtenon_cpu libtenon_cuda libgpu_floors; do
+  file=$(readlink -f "$build/lib/$library.so")
+  name=$(objdump -p "$file" | awk '$1 == "SONAME" {print $2}')
+  strip --strip-unneeded -o "$stage/lib/${name:-$library.so}" "$file"
+  [ -e "$build/lib/$library.json" ] && grep -v '"sha256"' "$build/lib/$library.json" >"$stage/lib/$library.json"
+done
+# All that these need, but for the C library, the driver and the toolkit.
+for file in "$stage"/bin/* "$stage"/lib/*.so*; do
+  LD_LIBRARY_PATH="$stage/lib" ldd "$file" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $3}'
+done | sort -u | grep -vE "^$stage|/(libc|libm|libdl|librt|libpthread|libstdc++|libgcc_s|ld-linux[^/]*|libcuda|libcu[A-Za-z_]*|libnv[^/]*)\.so" |
+  while read -r file; do cp -L "$file" "$stage/lib/"; done
+for file in "$stage"/bin/* "$stage"/lib/*.so*; do chmod u+w "$file"; done
+cp -r tests/oracle "$stage/share/oracle"
+cp -r tests/check/calls "$stage/share/calls"
+cp bench/gpu/peer.py "$stage/share/"
+[ -e .cache/digits.csv.gz ] && cp .cache/digits.csv.gz "$stage/share/"
+git rev-parse --short HEAD >"$stage/share/commit"
+cp tools/gpu/run.sh "$stage/run.sh"
+tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner -c . | xz -T0 -3 >"$out/gpu.tar.xz"
+size=$(stat -c %s "$out/gpu.tar.xz")
+echo "$out/gpu.tar.xz: $((size / 1000000)) MB"
+[ "$size" -le 40000000 ] || { echo "pack.sh: it must stay below 40 MB" >&2; exit 1; }

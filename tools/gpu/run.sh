@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# In an unpacked pack of ./dev gpu, on a machine with an NVIDIA driver and the toolkit's libraries: tests, conformance,
+# the oracle's cases, the demo, and bench rows beside torch's where it is installed. One table, in OUT (default: out).
+# Nine minutes at most. Without a device every step says so.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+out="${OUT:-$PWD/out}"
+mkdir -p "$out"
+python=$(command -v python3 || true)
+
+# The toolkit's libraries: where the loader finds them, in the usual folder, or beside torch.
+path="$PWD/lib"
+for dir in /usr/local/cuda/lib64 /usr/local/cuda/lib; do [ -d "$dir" ] && path+=":$dir"; done
+if [ -n "$python" ]; then
+  path+=$("$python" - <<'EOT' 2>/dev/null
+import glob, os, site, sysconfig
+for root in {sysconfig.get_paths()['purelib'], *site.getsitepackages()}:
+    for d in sorted(glob.glob(os.path.join(root, 'nvidia', '*', 'lib'))): print(':' + d, end='')
+EOT
+)
+fi
+export LD_LIBRARY_PATH="$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TENON_PLUGIN_PATH="$PWD/lib"
+
+# step NAME SECONDS COMMAND...: its output in out/NAME.txt, one line of it here.
+failed=0
+step() {
+  local name="$1" seconds="$2" begin=$SECONDS status=0
+  shift 2
+  timeout -k 5 "$seconds" "$@" >"$out/$name.txt" 2>&1 || status=$?
+  [ $status = 0 ] || [ "$device" = no ] || failed=1
+  printf '%-12s %4d s  status %d  %s\n' "$name" $((SECONDS - begin)) $status "$(grep -v '^$' "$out/$name.txt" | tail -1 | cut -c1-140)"
+}
+
+device=yes
+bin/tenon plugins --load >"$out/plugins.txt" 2>&1
+grep -E '^cuda' "$out/plugins.txt"
+grep -qE '^cuda +opened' "$out/plugins.txt" || device=no
+if [ $device = no ]; then
+  say=(echo "no device")
+else
+  say=(env)
+fi
+cores=$(nproc)
+step devices 30 "${say[@]}" bin/tenon devices
+step tests 60 bin/test_gpu --gtest_brief=1
+step check 120 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cores" --calls share/calls --cases share/oracle
+step oracle 120 "${say[@]}" bin/tenon_oracle share/oracle --device cuda -j "$cores" --waivers share/oracle/waivers.csv
+sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+if [ -x "$sanitizer" ]; then
+  step sanitizer 60 "${say[@]}" "$sanitizer" --error-exitcode 9 bin/test_gpu --gtest_filter='Gpu.Prod*:Gpu.AStep*'
+else
+  step sanitizer 5 echo "no compute-sanitizer"
+fi
+if [ -e share/digits.csv.gz ]; then
+  step demo 60 "${say[@]}" bin/tenon_digits --data share/digits.csv.gz --out "$out" --device cuda --epochs 10
+fi
+step floors 40 bin/tenon_bench_gpu --floors
+step first_floor 20 bin/tenon_bench_gpu --first-floor
+step first 20 bin/tenon_bench_gpu --first
+step ours 120 bin/tenon_bench_gpu
+if [ -n "$python" ]; then
+  step first_torch 60 env -u LD_LIBRARY_PATH "$python" share/peer.py --first
+  step torch 120 env -u LD_LIBRARY_PATH "$python" share/peer.py
+else
+  step torch 5 echo "no torch"
+fi
+
+{
+  echo "# Rows of a GPU"
+  echo
+  echo "$(date -u +%F), commit $(cat share/commit), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo 'no device')"
+  echo
+  echo "| row | what | unit | Tenon | torch | the device itself |"
+  echo "|---|---|---|---|---|---|"
+  awk -F'\t' 'FNR == 1 {side = FILENAME; sub(".*/", "", side)}
+    NF == 4 {
+      key = $1 "\t" $2 "\t" $4
+      if (!(key in seen)) {seen[key] = 1; order[++n] = key}
+      kind = side ~ /torch/ ? "torch" : side ~ /floor/ ? "floor" : "ours"
+      value[key, kind] = $3
+    }
+    END {
+      for (i = 1; i <= n; ++i) {
+        split(order[i], k, "\t")
+        printf "| %s | %s | %s | %s | %s | %s |\n", k[1], k[2], k[3], value[order[i], "ours"], value[order[i], "torch"], value[order[i], "floor"]
+      }
+    }' $(ls "$out"/{ours,first,torch,first_torch,floors,first_floor}.txt 2>/dev/null)
+} >"$out/gpu.md"
+echo "the table: $out/gpu.md"
+exit $failed
