@@ -162,6 +162,26 @@ TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
   EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
 }
 
+// With TENON_CUDA_BLOCKING the call that failed raises its own error.
+TEST_F(CudaFault, BlockingNamesTheCallThatFailed) {
+  setenv("TENON_CUDA_BLOCKING", "1", 1);
+  restart();
+  unsetenv("TENON_CUDA_BLOCKING");
+  {
+    const Tensor there = ones({64}, kCUDA);
+    const tn_device_api& a = cuda_api();
+    const unsigned char zero = 0;
+    cuda_check(a.fill(a.context, 0, there.data_ptr(), 0, &zero, 1, 64, nullptr));
+    EXPECT_EQ(tenon_fake_work(), 0) << "nothing is left to run";
+    tenon_fake_fail_work(1, cudaErrorIllegalAddress);
+    EXPECT_EQ(a.fill(a.context, 0, there.data_ptr(), 0, &zero, 1, 64, nullptr), TN_ERROR_BACKEND);
+    expect_words(text_of<BackendError>([&] { (void)there.cpu(); }),
+                 {"cuda:0 is lost", "the kernel that failed is fill"});
+  }
+  restart();
+  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+}
+
 TEST_F(CudaFault, AForkedChildIsTold) {
   const Tensor there = ones({8}, kCUDA);
   const int64_t calls = tenon_fake_calls(nullptr);
