@@ -28,7 +28,7 @@ struct Table {
 
   Entry* find(const Origin& from, sdk::Ints layout) {
     for (Entry& e : entry) {
-      if (e.from.id == from.id && e.from.data == from.data && e.layout.size() == layout.size() &&
+      if (e.from.id == from.id && e.from.data == from.data && static_cast<int64_t>(e.layout.size()) == layout.size() &&
           std::equal(layout.begin(), layout.end(), e.layout.begin())) {
         return &e;
       }

@@ -28,22 +28,18 @@ WorkerException::WorkerException(std::exception_ptr original, std::size_t worker
 }
 
 namespace detail {
-namespace {
-
-struct Job {
-  std::size_t number;
-  std::shared_ptr<void> request;
-};
-struct Result {
-  std::shared_ptr<void> value;
-  std::exception_ptr exception;
-  std::size_t worker = 0;
-};
-
-}  // namespace
 
 // All members are guarded by `mutex`. in_flight = waiting jobs + running jobs + results not yet popped.
 struct Pipeline::State {
+  struct Job {
+    std::size_t number;
+    std::shared_ptr<void> request;
+  };
+  struct Result {
+    std::shared_ptr<void> value;
+    std::exception_ptr exception;
+    std::size_t worker = 0;
+  };
   explicit State(const FullDataLoaderOptions& o) : options(o) {}
 
   const FullDataLoaderOptions options;
@@ -112,7 +108,7 @@ std::shared_ptr<void> Pipeline::pop() {
   } else {
     s.result_ready.wait(lock, ready);
   }
-  Result result = std::move(s.results.begin()->second);
+  State::Result result = std::move(s.results.begin()->second);
   s.next_result = s.results.begin()->first + 1;
   s.results.erase(s.results.begin());
   lock.unlock();
