@@ -28,7 +28,7 @@ include(GNUInstallDirs)
 set(_tenon_plugin_dir "${CMAKE_CURRENT_LIST_DIR}")
 
 function(_tenon_json_list out)
-  list(TRANSFORM ARGN REPLACE "^(.*)$" "\"\\1\"" OUTPUT_VARIABLE quoted)
+  list(TRANSFORM ARGN REPLACE "^(.+)$" "\"\\1\"" OUTPUT_VARIABLE quoted)
   list(JOIN quoted ", " joined)
   set(${out} "[${joined}]" PARENT_SCOPE)
 endfunction()

@@ -9,6 +9,7 @@
 #include "tenon/abi/client.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/core/layout.h"
 
 namespace {
 
@@ -102,17 +103,8 @@ tn_status tn_dtype_from_name(tn_str name, tn_dtype* out) {
 }
 
 tn_status tn_layout_from_name(tn_str name, uint32_t* out) {
-  return guarded([&] {
-    std::string wanted = text(name);
-    int slot = core::layout_slot_from_name(wanted);
-    if (slot < 0) {
-      core::backend_source().open_for_layout(wanted);
-      slot = core::layout_slot_from_name(wanted);
-    }
-    TENON_CHECK(slot >= 0, ValueError, "unknown layout '", wanted, "'");
-    uint32_t number = slot == 0 ? uint32_t{TN_STRIDED} : uint32_t{TN_LAYOUT_FOREIGN} + static_cast<uint32_t>(slot);
-    checked(out, "tn_layout_from_name", "out") = number;
-  });
+  return guarded(
+      [&] { checked(out, "tn_layout_from_name", "out") = core::abi_layout(core::usable_layout(text(name))); });
 }
 
 tn_status tn_empty(int32_t ndim, const int64_t* sizes, tn_dtype dtype, tn_device device, tn_handle* out) {

@@ -80,7 +80,8 @@ struct CallFrame {
 
 // prepare.cpp: device, outputs, arguments as the kernel wants them.
 void find_device(CallFrame& f);
-void make_outputs(CallFrame& f);
+// `e` is the kernel that will write them, where it is known.
+void make_outputs(CallFrame& f, const KernelEntry* e = nullptr);
 void prepare_args(CallFrame& f, uint32_t kernel_flags);
 void reserve_random(CallFrame& f);
 void finish_outputs(CallFrame& f);
@@ -105,6 +106,10 @@ bool run_kernel(CallFrame& f, KernelEntry& e);
 
 // ladder.cpp: what serves a call without a native kernel. Throws PL03 with a reason for each rung.
 void climb(CallFrame& f, const char* native_reason);
+// Result k, cast to `dtype`, becomes the frame's own; a given output is written.
+void deliver(CallFrame& f, int k, Impl made, ScalarType dtype);
+// Counts a use of a rung; throws where the setting forbids it.
+void count_fallback(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes);
 
 // copy.cpp: a host copy of a device's tensor, and back.
 Impl to_host(TensorImpl& t);

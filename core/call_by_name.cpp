@@ -89,6 +89,7 @@ tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given) {
   TENON_CHECK(v.tag != TN_TAG_TENSOR || v.u.tensor, TypeError, op.name, ": argument '", a.name, "' is a null tensor");
   bool list = v.tag >= TN_TAG_I64_LIST && v.tag <= TN_TAG_TENSOR_LIST && v.tag != TN_TAG_TENSOR;
   TENON_CHECK(!list || v.len == 0 || v.u.ptr, TypeError, op.name, ": argument '", a.name, "' is a null list");
+  if (v.tag == TN_TAG_TENSOR) v.u.tensor = &TensorImpl::from_any_view(v.u.tensor)->view;
   return v;
 }
 
@@ -128,7 +129,8 @@ void give(tn_value& to, OwnedValue& from) {
   to.u.tensors = list.release();
 }
 
-void run_row(const Op& op, BoxedFn f, const tn_value* in, tn_value* out) {
+template <class Function>
+void run_row(const Op& op, Function f, const tn_value* in, tn_value* out) {
   auto results = std::make_unique<OwnedValue[]>(op.n_results);
   f(in, results.get());
   for (int i = 0; i < op.n_results; ++i) give(out[i], results[i]);
@@ -164,6 +166,11 @@ void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint
     TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name, "' is missing; the schema is ",
                 op.schema);
     full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
+  }
+  if (const RegisteredCall recorded = g_registered_call.load();
+      recorded && caller == Caller::Program && t.form == Form::Functional && registered(op)) {
+    return run_row(
+        op, [&](const tn_value* args, OwnedValue* results) { recorded(op, args, results); }, full, out);
   }
   BoxedFn row = t.form == Form::Inplace ? op.row_call_inplace.load() : op.row_call.load();
   if (row && (caller == Caller::Program || op.kind == OpKind::Composite)) {

@@ -9,7 +9,7 @@
 
 namespace tenon::core {
 
-Cell g_cells[kMaxDevices][kMaxLayouts][kMaxOps];
+Cell g_cells[kMaxDevices + 1][kMaxLayouts][kMaxOps];
 
 namespace {
 std::atomic<bool> g_used[kMaxDevices];
@@ -24,7 +24,10 @@ void first_use(int slot) {
 
 KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype) {
   first_use(slot);
-  return cell(op, slot, layout).load(std::memory_order_acquire) ? find_kernel(op, slot, layout, dtype) : nullptr;
+  if (cell(op, slot, layout).load(std::memory_order_acquire)) return find_kernel(op, slot, layout, dtype);
+  KernelEntry* e = cell(op, kAnyDevice, layout).load(std::memory_order_acquire);
+  while (e != nullptr && !e->dtypes.has(dtype)) e = e->next.load(std::memory_order_acquire);
+  return e;
 }
 
 void publish(Cell& c, KernelEntry* e) {

@@ -3,7 +3,9 @@
 // The dispatch table: a cell for each (device, layout, op), holding the kernels that may serve it, best first.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include "tenon/abi/plugin.h"
 #include "tenon/core/op.h"
@@ -11,6 +13,7 @@
 namespace tenon::core {
 
 inline constexpr int kMaxOps = 2048;
+inline constexpr int kAnyDevice = kMaxDevices;  // the place of kernels that serve a layout on every device
 
 // One published kernel. Found and used inside of an InFlight (in_flight.h).
 struct KernelEntry {
@@ -22,10 +25,15 @@ struct KernelEntry {
   uint32_t flags;
   std::atomic<KernelEntry*> next{nullptr};
   std::atomic<uint64_t> calls{0};
+  std::vector<uint8_t> layouts;  // by argument, the last for the rest: bit l is layout slot l; empty: strided alone
+  bool takes(int argument, int layout) const {
+    if (layouts.empty()) return layout == 0;
+    return layouts[std::min<std::size_t>(static_cast<std::size_t>(argument), layouts.size() - 1)] >> layout & 1;
+  }
 };
 
 using Cell = std::atomic<KernelEntry*>;
-extern Cell g_cells[kMaxDevices][kMaxLayouts][kMaxOps];
+extern Cell g_cells[kMaxDevices + 1][kMaxLayouts][kMaxOps];
 
 inline Cell& cell(const Op& op, int slot, int layout) { return g_cells[slot][layout][op.index]; }
 

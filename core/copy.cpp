@@ -7,8 +7,10 @@
 #include "core/call.h"
 #include "core/capture.h"
 #include "core/device_registry.h"
+#include "core/foreign.h"
 #include "core/in_flight.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 
 namespace tenon::core {
 namespace {
@@ -71,7 +73,7 @@ int64_t span(const TensorImpl& t) {
 bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
   bool strides =
       (e.flags & TN_KERNEL_ANY_STRIDES) || (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
-  return strides && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
+  return strides && e.dtypes.has(src.dtype) && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
 }
 
 // A native call of the copy row on one device.
@@ -126,6 +128,7 @@ void from_host(TensorImpl& dst, TensorImpl& host) {
 void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
   if (dst.slot == src.slot && dst.index == src.index) {
     if (copy_natively(dst, src)) return;
+    if ((foreign(dst.dtype) || foreign(src.dtype)) && !plain(dst, src)) return copy_foreign(dst, src);
     if (dst.slot == 0) {
       if (plain(dst, src)) {  // what a process without any plugin can do
         std::memcpy(dst.host_data(), src.host_data(), static_cast<std::size_t>(dst.numel) * dst.itemsize());
@@ -147,6 +150,7 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
                !non_blocking || dst.slot == 0);
     return wrote(dst);
   }
+  if (foreign(dst.dtype) || foreign(src.dtype)) return copy_foreign(dst, src);
   Impl host = src.slot == 0 ? Impl::share(&src) : to_host(src);
   if (dst.slot == 0) return copy(dst, *host);
   if (!plain(dst, *host) && dst.contiguous()) {
@@ -158,10 +162,17 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
 }
 
 Scalar item(TensorImpl& t) {
+  TENON_CHECK(!t.composite(), TypeError, "item: a tensor of layout ", layout_name(t.layout_slot),
+              " is read through to_dense()");
   TENON_CHECK(t.numel == 1, ValueError, "item: only one-element tensors become a host number; this has ", t.numel);
   Impl host = t.slot == 0 ? Impl::share(&t) : to_host(t);
+  if (foreign(t.dtype)) {
+    Impl number = new_tensor("item", kFloat, 0, 0, 0, nullptr);
+    copy_foreign(*number, *TensorImpl::make(t.dtype, host->storage, host->byte_offset(), 0, nullptr));
+    host = std::move(number);
+  }
   const char* p = host->host_data();
-  switch (t.dtype) {
+  switch (host->dtype) {
 #define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
   case ScalarType::Enum: {                                  \
     ctype v;                                                \

@@ -10,6 +10,8 @@
 
 #include "core/call.h"
 #include "core/capture.h"
+#include "core/composite.h"
+#include "core/foreign.h"
 #include "core/in_flight.h"
 #include "tenon/core/error.h"
 
@@ -181,7 +183,8 @@ TENON_COLD void without_kernel(CallFrame& f, bool declined) {
 // Only the copy row takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one device.
 TENON_COLD bool copy_across(CallFrame& f) {
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
-  if (to.slot == from.slot && to.index == from.index) return false;
+  const bool same = to.slot == from.slot && to.index == from.index;
+  if (TENON_LIKELY(same && !foreign(to.dtype) && !foreign(from.dtype))) return false;
   try {
     make_outputs(f);
     copy(*f.targets[0], from, f.in[2].u.i64 != 0);
@@ -228,6 +231,9 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   if (g_alike[op.index] != Alike::No && TENON_LIKELY(!g_watched.load(std::memory_order_relaxed)) &&
       call_alike(op, in, outs, form))
     return;
+  if (TENON_UNLIKELY(op.layout != nullptr) || TENON_UNLIKELY(g_layouts_in_use.load(std::memory_order_relaxed))) {
+    if (const int layout = layout_of_call(op, in); layout != 0) return call_layout(op, in, outs, form, layout);
+  }
   TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
   if (op.kind == OpKind::View) return call_view(op, in, outs, form);
   if ((op.flags & kOpNoKernel) && form == Form::Functional) return call_new(op, in, outs);
@@ -237,6 +243,7 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   check_dtype(f);
   if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && copy_across(f)) return;
   KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
+  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e)) e = nullptr;
   try {
     make_outputs(f);
     if (op.flags & kOpNoKernel) return;

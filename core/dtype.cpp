@@ -7,10 +7,13 @@
 #include <cstring>
 #include <mutex>
 
+#include "tenon/core/backend.h"
 #include "tenon/core/error.h"
 
 namespace tenon {
 namespace core {
+
+std::atomic<bool> g_dtypes_in_use{false};
 
 namespace {
 constexpr tn_dtype built_in(int wanted) {
@@ -61,6 +64,7 @@ struct Registry {
   DtypeInfo info[kMaxDtypes];
   std::string enumerator[kMaxDtypes];
   std::atomic<bool> known[kMaxDtypes] = {};
+  std::atomic<const tn_ext_dtype*> ext[kMaxDtypes] = {};
   std::mutex lock;
 
   Registry() {
@@ -148,6 +152,10 @@ const DtypeInfo& dtype_info(ScalarType t) {
 
 ScalarType dtype_from_name(std::string_view name) {
   int id = find(name);
+  if (id < 0) {  // a plugin that is not open yet may bring it
+    open_any();
+    id = find(name);
+  }
   TENON_CHECK(id >= 0, TypeError, "invalid type '", name, "': no dtype has this name");
   return static_cast<ScalarType>(id);
 }
@@ -185,6 +193,31 @@ ScalarType register_dtype(DtypeInfo info) {
   r.info[id] = std::move(info);
   r.known[id].store(true, std::memory_order_release);
   return static_cast<ScalarType>(id);
+}
+
+ScalarType register_dtype(const tn_ext_dtype* ext) {
+  const std::string name(ext->name.ptr ? ext->name.ptr : "", ext->name.len);
+  const std::string_view cls(ext->dtype_class.ptr ? ext->dtype_class.ptr : "", ext->dtype_class.len);
+  const bool floating = cls == "floating", integral = cls == "integral";
+  TENON_CHECK(floating || integral || cls == "bool", ValueError, "dtype '", name, "': unknown class '", cls,
+              "' (floating, integral, bool)");
+  TENON_CHECK(ext->to_float && ext->from_float, ValueError, "dtype '", name, "': it lacks a conversion");
+  TENON_CHECK(ext->rank <= 255, ValueError, "dtype '", name, "': rank must be at most 255, got ", ext->rank);
+  const DtypeClass c = floating ? DtypeClass::Floating : integral ? DtypeClass::Integral : DtypeClass::Bool;
+  const ScalarType t = register_dtype(DtypeInfo{name, {}, c, static_cast<uint8_t>(ext->rank), true, ext->size});
+  const tn_ext_dtype* none = nullptr;
+  TENON_CHECK(registry().ext[static_cast<int>(t)].compare_exchange_strong(none, ext) || none == ext, ValueError,
+              "dtype '", name, "' is registered already");
+  g_dtypes_in_use.store(true, std::memory_order_release);
+  return t;
+}
+
+void unregister_dtype(ScalarType t) noexcept {
+  registry().ext[static_cast<int>(t)].store(nullptr, std::memory_order_release);
+}
+
+const tn_ext_dtype* dtype_ext(ScalarType t) noexcept {
+  return registry().ext[static_cast<int>(t) & 127].load(std::memory_order_acquire);
 }
 
 DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {

@@ -8,6 +8,7 @@
 
 #include "core/call.h"
 #include "core/capture.h"
+#include "core/foreign.h"
 #include "core/in_flight.h"
 #include "core/primitives.h"
 #include "tenon/core/backend.h"
@@ -53,7 +54,9 @@ Fallback policy_from_setting() {
            staged ? "set warn" : "set forbid-staging"));
 }
 
-void count(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes) {
+}  // namespace
+
+void count_fallback(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes) {
   const std::string& device = device_entry(f.slot).name;
   const Fallback policy = fallback();
   const bool staged = std::string_view(rung) == "staged";
@@ -71,8 +74,12 @@ void count(const CallFrame& f, const char* rung, const std::string& reason, uint
   }
 }
 
-// The frame's functional outputs become `made`; given ones are written.
-void deliver(CallFrame& f, int k, Impl made) {
+void deliver(CallFrame& f, int k, Impl made, ScalarType dtype) {
+  if (made->dtype != dtype) {
+    Impl cast = new_tensor(f.op().name, dtype, made->slot, made->index, made->ndim(), made->view.sizes);
+    copy(*cast, *made);
+    made = std::move(cast);
+  }
   if (!f.targets[k]) {  // dynamic: the result is what was made
     if (f.form == Form::Functional) {
       f.outs[k] = made.leak();
@@ -98,6 +105,8 @@ void deliver(CallFrame& f, int k, Impl made) {
   copy(target, *made);
 }
 
+namespace {
+
 // A function takes a generator, not a reserved range: one that starts where the range does.
 Ref<GeneratorImpl> generator_of(CallFrame& f) {
   for (uint32_t i = 0; i < f.op().n_args; ++i) {
@@ -115,7 +124,7 @@ Ref<GeneratorImpl> generator_of(CallFrame& f) {
 
 bool decompose(CallFrame& f, const std::string& reason) {
   if (!can_decompose(f.op(), f.slot, f.dtype)) return false;
-  if (f.slot != 0) count(f, "decomposition", reason, 0);
+  if (f.slot != 0) count_fallback(f, "decomposition", reason, 0);
   if (f.op().by_code != ByCode::None) {
     call_by_code(f);
     return true;
@@ -124,7 +133,10 @@ bool decompose(CallFrame& f, const std::string& reason) {
   OwnedValue out[kMaxOutputs];
   f.op().decomposition.load(std::memory_order_acquire)(f.in, out);
   for (int k = 0; k < f.op().n_results; ++k) {
-    if (f.c.out[k].defined && out[k].tensor) deliver(f, k, std::move(out[k].tensor));
+    if (f.c.out[k].defined && out[k].tensor) {
+      const ScalarType dtype = out[k].tensor->dtype;
+      deliver(f, k, std::move(out[k].tensor), dtype);
+    }
   }
   return true;
 }
@@ -169,7 +181,7 @@ bool stage(CallFrame& f, const std::string& reason) {
       s.in[i] = f.in[i];  // reserved already, so that the bits are those of a native kernel
     }
   }
-  count(f, "staged", reason, s.bytes);
+  count_fallback(f, "staged", reason, s.bytes);
   TensorImpl* outs[kMaxOutputs];
   call(f.op(), s.in, outs);
   Impl made[kMaxOutputs];
@@ -181,7 +193,7 @@ bool stage(CallFrame& f, const std::string& reason) {
     } else if (f.op().flags & kOpDynamic) {
       Impl there = new_tensor(f.op().name, made[k]->dtype, f.slot, f.index, made[k]->ndim(), made[k]->view.sizes);
       from_host(*there, *made[k]);
-      deliver(f, k, std::move(there));
+      deliver(f, k, std::move(there), made[k]->dtype);
     }
   }
   for (auto [device, host] : s.mutated) from_host(*device, *host);
@@ -209,12 +221,13 @@ void climb(CallFrame& f, const char* declined) {
       f.restore_args();
     }
   }
-  if (decompose(f, native) || stage(f, native)) return;
+  if (call_as_float(f, native) || decompose(f, native) || stage(f, native)) return;
   std::string why;
   can_decompose(f.op(), f.slot, f.dtype, &why);
   const std::string& device = device_entry(f.slot).name;
   std::string key = join(device, ", ", dtype_name(f.dtype));
-  std::string absent = cell(f.op(), 0, 0).load() ? "" : join("; ", backend_source().why_absent("cpu"));
+  std::string absent =
+      cell(f.op(), 0, 0).load() || registered(f.op()) ? "" : join("; ", backend_source().why_absent("cpu"));
   throw NotImplementedError(
       join(f.op().name, " has no kernel for ", key, ": native: ", native, "; decomposition: ", why,
            "; staged: ", f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));

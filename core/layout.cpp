@@ -1,20 +1,33 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Layouts by name. Core knows "strided"; "sparse_coo" has c10's number but no code here.
+#include "tenon/core/layout.h"
+
 #include <atomic>
 #include <mutex>
 
+#include "core/composite.h"
+#include "tenon/core/backend.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
+
+std::atomic<bool> g_layouts_in_use{false};
+
 namespace {
 
+struct Entry {
+  std::string name;
+  std::vector<std::string> components, flags;
+  std::atomic<const tn_ext_layout*> ext{nullptr};
+  std::atomic<int64_t> alive{0};
+};
+
 struct Layouts {
-  std::string name[kMaxLayouts] = {"strided", "sparse_coo"};
-  std::atomic<const void*> ext[kMaxLayouts] = {};
-  std::atomic<int> count{2};
+  Entry entries[kMaxLayouts];
+  std::atomic<int> count{1};
   std::mutex lock;
+  Layouts() { entries[0].name = "strided"; }
 };
 
 Layouts& layouts() {
@@ -24,45 +37,101 @@ Layouts& layouts() {
 
 bool known(int slot) { return slot >= 0 && slot < layouts().count.load(std::memory_order_acquire); }
 
+std::vector<std::string> names(tn_str text) {
+  std::vector<std::string> out;
+  std::string_view rest(text.ptr ? text.ptr : "", text.ptr ? text.len : 0);
+  while (!rest.empty()) {
+    std::size_t comma = std::min(rest.find(','), rest.size());
+    out.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return out;
+}
+
+Entry& open_entry(int slot) {
+  TENON_CHECK(layout_ext(slot) != nullptr, ValueError, "layout '", layout_name(slot), "': no plugin serves it");
+  return layouts().entries[slot];
+}
+
 }  // namespace
 
 int layout_slot_from_name(std::string_view name) {
   for (int i = 0; known(i); ++i) {
-    if (layouts().name[i] == name) return i;
+    if (layouts().entries[i].name == name) return i;
   }
   return -1;
 }
 
-int register_layout(std::string_view name, const void* ext) {
+int reserve_layout(std::string_view name) {
   TENON_CHECK(!name.empty() && name.size() <= 64, ValueError, "a layout needs a name of 1 to 64 bytes");
   Layouts& l = layouts();
   std::lock_guard<std::mutex> hold(l.lock);
   int slot = layout_slot_from_name(name);
-  if (slot < 0) {
-    slot = l.count.load(std::memory_order_relaxed);
-    TENON_CHECK(slot < kMaxLayouts, ValueError, "layout '", name, "': this process knows ", kMaxLayouts, " already");
-    l.name[slot] = name;
-    l.count.store(slot + 1, std::memory_order_release);
-  }
-  if (ext == nullptr) return slot;
-  const void* present = l.ext[slot].load(std::memory_order_relaxed);
-  TENON_CHECK(slot != 0 && (present == nullptr || present == ext), ValueError, "layout '", name,
-              "' is registered already");
-  l.ext[slot].store(ext, std::memory_order_release);
+  if (slot >= 0) return slot;
+  slot = l.count.load(std::memory_order_relaxed);
+  TENON_CHECK(slot < kMaxLayouts, ValueError, "layout '", name, "': this process knows ", kMaxLayouts, " already");
+  l.entries[slot].name = name;
+  l.count.store(slot + 1, std::memory_order_release);
   return slot;
 }
 
-void unregister_layout(int slot) noexcept {
-  if (known(slot)) layouts().ext[slot].store(nullptr, std::memory_order_release);
+int register_layout(const tn_ext_layout* ext) {
+  const std::string name(ext->name.ptr ? ext->name.ptr : "", ext->name.len);
+  std::vector<std::string> components = names(ext->components), flags = names(ext->flags);
+  TENON_CHECK(!components.empty() && components.size() <= kMaxComponents, ValueError, "layout '", name,
+              "': a tensor has 1 to ", kMaxComponents, " components, this names ", components.size());
+  TENON_CHECK(flags.size() <= 32 - TN_LAYOUT_FLAG, ValueError, "layout '", name, "': at most ", 32 - TN_LAYOUT_FLAG,
+              " flags, this names ", flags.size());
+  const int slot = reserve_layout(name);
+  Layouts& l = layouts();
+  std::lock_guard<std::mutex> hold(l.lock);
+  Entry& e = l.entries[slot];
+  const tn_ext_layout* present = e.ext.load(std::memory_order_relaxed);
+  if (present == ext) return slot;
+  TENON_CHECK(slot != 0 && present == nullptr, ValueError, "layout '", name, "' is registered already");
+  e.components = std::move(components);
+  e.flags = std::move(flags);
+  e.ext.store(ext, std::memory_order_release);
+  g_layouts_in_use.store(true, std::memory_order_release);
+  return slot;
+}
+
+void unregister_layout(int slot) {
+  if (slot <= 0 || !known(slot)) return;
+  TENON_CHECK(layout_tensors(slot) == 0, ValueError, layout_tensors(slot), " tensors of layout ", layout_name(slot),
+              " are alive");
+  layouts().entries[slot].ext.store(nullptr, std::memory_order_release);
+}
+
+int usable_layout(std::string_view name) {
+  int slot = layout_slot_from_name(name);
+  if (slot == 0) return 0;
+  if (slot < 0 || layout_ext(slot) == nullptr) {
+    backend_source().scan();
+    backend_source().open_for_layout(name);
+    slot = layout_slot_from_name(name);
+  }
+  TENON_CHECK(slot >= 0 && layout_ext(slot) != nullptr, ValueError, "no open plugin brings the layout '", name,
+              "': ", backend_source().why_absent(name));
+  return slot;
 }
 
 std::string_view layout_name(int slot) {
   TENON_CHECK(known(slot), ValueError, "no layout has slot ", slot);
-  return layouts().name[slot];
+  return layouts().entries[slot].name;
 }
 
-const void* layout_ext(int slot) noexcept {
-  return known(slot) ? layouts().ext[slot].load(std::memory_order_acquire) : nullptr;
+const tn_ext_layout* layout_ext(int slot) noexcept {
+  return known(slot) ? layouts().entries[slot].ext.load(std::memory_order_acquire) : nullptr;
+}
+
+const std::vector<std::string>& layout_components(int slot) { return open_entry(slot).components; }
+const std::vector<std::string>& layout_flags(int slot) { return open_entry(slot).flags; }
+int64_t layout_tensors(int slot) noexcept {
+  return known(slot) ? layouts().entries[slot].alive.load(std::memory_order_acquire) : 0;
+}
+void count_composite(int slot, int by) noexcept {
+  layouts().entries[slot].alive.fetch_add(by, std::memory_order_acq_rel);
 }
 
 }  // namespace tenon::core

@@ -11,7 +11,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "tenon/abi/host.h"
+#include "core/cells.h"
+#include "core/registered_op.h"
+#include "tenon/core/backend.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
@@ -20,14 +22,9 @@ extern const int g_row_count;
 
 namespace {
 
-struct Registered {
-  std::string name, schema;
-  std::unique_ptr<Op> op;
-};
-
 struct Table {
   std::mutex mutex;
-  std::deque<Registered> added;
+  std::deque<std::unique_ptr<Op>> added;
   std::atomic<int> count{g_row_count};
   std::unordered_map<std::string_view, Op*> by_name;
   std::map<std::string_view, std::vector<Op*>> by_base;
@@ -70,7 +67,7 @@ Op& op_at(int index) {
   if (index < g_row_count) return g_rows[index];
   Table& t = table();
   std::lock_guard<std::mutex> lock(t.mutex);
-  return *t.added.at(static_cast<std::size_t>(index - g_row_count)).op;
+  return *t.added.at(static_cast<std::size_t>(index - g_row_count));
 }
 
 int op_count() noexcept { return table().count.load(std::memory_order_acquire); }
@@ -84,6 +81,10 @@ Op* find_op(std::string_view name) noexcept {
 
 Op& get_op(std::string_view name) {
   if (Op* op = find_op(name)) return *op;
+  if (name.find("::") != std::string_view::npos) {  // a plugin that is not open yet may bring it
+    open_any();
+    if (Op* op = find_op(name)) return *op;
+  }
   std::vector<std::pair<std::size_t, std::string>> near;
   for (int i = 0; i < op_count(); ++i) {
     std::size_t d = distance(name, op_at(i).name);
@@ -104,12 +105,17 @@ std::vector<Op*> overloads(std::string_view base_name) {
 
 bool op_takes(const Op& op, ScalarType t) { return parse_dtype_mask(op.dtypes).has(t); }
 
-int register_op(const tn_schema& schema) {
-  std::string text(schema.text.ptr, schema.text.len);
-  std::string name = text.substr(0, text.find('('));
-  TENON_CHECK(!name.empty() && name.size() < text.size(), ValueError, "register_op: '", text, "' is no schema");
-  TENON_CHECK(find_op(name) == nullptr, ValueError, "register_op: '", name, "' is registered already");
-  throw NotImplementedError(join("register_op: '", name, "': operators of a plugin's own are not supported yet"));
+int add_op(std::unique_ptr<Op> op) {
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  TENON_CHECK(t.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name, "' is registered already");
+  const int at = t.count.load(std::memory_order_relaxed);
+  TENON_CHECK(at < kMaxOps, ValueError, "register_op: '", op->name, "': this process has ", kMaxOps, " ops already");
+  op->index = at;
+  t.index(*op);
+  t.added.push_back(std::move(op));
+  t.count.store(at + 1, std::memory_order_release);
+  return at;
 }
 
 }  // namespace tenon::core

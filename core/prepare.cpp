@@ -174,9 +174,8 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
 
 }  // namespace
 
-void make_outputs(CallFrame& f) {
-  const KernelEntry* e = nullptr;
-  if (TENON_UNLIKELY(f.form != Form::Functional)) {
+void make_outputs(CallFrame& f, const KernelEntry* e) {
+  if (TENON_UNLIKELY(f.form != Form::Functional) && e == nullptr) {
     e = find_kernel(f.op(), f.slot, 0, f.dtype);
     if (e == nullptr) e = writing_kernel(f.op(), f.slot, f.dtype);
   }
@@ -189,6 +188,8 @@ void make_outputs(CallFrame& f) {
       if (!o.defined || (f.op().flags & kOpDynamic)) continue;
       f.targets[k] = f.outs[k] = fresh_output(f, o).leak();
       f.fresh |= 1u << k;
+    } else if (!o.defined) {
+      continue;  // of a layout: call_layout.cpp makes it
     } else if (f.op().flags & kOpDynamic) {
       check_given(f, k);
       f.write_back[k] = f.outs[k];

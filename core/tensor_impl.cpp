@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
 
+#include "core/composite.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/pool.h"
 
 namespace tenon::core {
@@ -128,6 +131,32 @@ uint32_t storage_flags(const TensorImpl& t) {
 
 }  // namespace
 
+namespace {
+
+// Row-major, over no memory.
+Ref<TensorImpl> make_bare(ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes) {
+  int64_t* heap = heap_for(ndim);
+  Ref<TensorImpl> t;
+  try {
+    t = Ref<TensorImpl>::adopt(TensorImplAccess::make());
+  } catch (...) {
+    if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
+    throw;
+  }
+  t->slot = static_cast<uint8_t>(slot);
+  t->index = static_cast<int8_t>(index);
+  t->dtype = dtype;
+  t->view.dtype = abi_dtype(dtype);
+  t->view.device = {slot == 0 ? int32_t{TN_CPU} : device_entry(slot).abi_type, index};
+  Dims d = place(*t, ndim, heap);
+  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
+  t->numel = row_major_strides(ndim, sizes, d.strides);
+  t->view.flags = TN_TENSOR_CONTIGUOUS;
+  return t;
+}
+
+}  // namespace
+
 void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) { row_major_strides(ndim, sizes, strides); }
 
 namespace {
@@ -165,28 +194,44 @@ Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_
   return Ref<TensorImpl>::adopt(make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
 }
 
-Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int ndim, const int64_t* sizes, int n,
-                                           const Ref<TensorImpl>* components) {
-  TENON_CHECK(n >= 1 && n <= kMaxComponents, ValueError, "a layout has 1 to ", kMaxComponents, " components, got ", n);
-  Ref<TensorImpl> t = make(dtype, components[0]->storage, 0, ndim, sizes);
+Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
+                                           const int64_t* sizes, int n) {
+  Ref<TensorImpl> t = make_bare(dtype, slot, index, ndim, sizes);
   t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
-  auto* parts = new (pool_alloc(sizeof(Components))) Components{};
-  parts->n = n;
-  for (int i = 0; i < n; ++i) {
-    parts->impl[i] = Ref<TensorImpl>(components[i]).leak();
-    parts->views[i] = parts->impl[i]->view;
-  }
-  t->storage.reset();
-  t->view.storage = nullptr;
-  t->components = parts;
+  t->components = new (pool_alloc(sizeof(Components))) Components{};
+  t->components->n = n;
   t->layout_slot = static_cast<uint8_t>(layout_slot);
   t->view.layout = abi_layout(layout_slot);
-  t->view.data = parts->views;
-  t->view.byte_offset = 0;
+  t->view.data = t->components->views;
   t->view.strides = nullptr;
   t->view.flags = 0;
+  count_composite(layout_slot, 1);
   return t;
 }
+
+void TensorImpl::set_component(int i, Ref<TensorImpl> part) {
+  components->views[i] = part->view;
+  components->views[i].flags |= TN_TENSOR_COMPONENT | static_cast<uint32_t>(i) << TN_LAYOUT_FLAG;
+  Ref<TensorImpl>::adopt(std::exchange(components->impl[i], part.leak())).reset();
+}
+
+void TensorImpl::take_components(TensorImpl& from) {
+  set_geometry(from.ndim(), from.view.sizes, nullptr, 0);
+  std::swap(components, from.components);
+  view.data = components->views;
+  from.view.data = from.components->views;
+  view.strides = nullptr;
+  view.flags = from.view.flags;
+}
+
+TensorImpl* TensorImpl::from_any_view(const tn_tensor* v) {
+  if (!(v->flags & TN_TENSOR_COMPONENT)) return from_view(v);
+  const tn_tensor* first = v - (v->flags >> TN_LAYOUT_FLAG);
+  auto* parts = reinterpret_cast<const Components*>(reinterpret_cast<const char*>(first) - offsetof(Components, views));
+  return parts->impl[v - first];
+}
+
+Impl stand_in(const TensorImpl& t) { return make_bare(t.dtype, t.slot, t.index, t.ndim(), t.view.sizes); }
 
 void TensorImpl::destroy(TensorImpl* t) noexcept {
   delete t->autograd;
@@ -194,6 +239,7 @@ void TensorImpl::destroy(TensorImpl* t) noexcept {
   if (Components* parts = t->components) {
     for (int i = 0; i < parts->n; ++i) Ref<TensorImpl>::adopt(parts->impl[i]).reset();
     pool_free(parts, sizeof(Components));
+    count_composite(t->layout_slot, -1);
   }
   TensorImplAccess::release(t);
 }
@@ -201,9 +247,9 @@ void TensorImpl::destroy(TensorImpl* t) noexcept {
 Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
   Ref<TensorImpl> t;
   if (components != nullptr) {
-    Ref<TensorImpl> parts[kMaxComponents];
-    for (int i = 0; i < components->n; ++i) parts[i] = Ref<TensorImpl>::share(components->impl[i]);
-    t = make_composite(layout_slot, dtype, ndim(), view.sizes, components->n, parts);
+    t = make_composite(layout_slot, dtype, slot, index, ndim(), view.sizes, components->n);
+    for (int i = 0; i < components->n; ++i) t->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
+    t->view.flags = view.flags;
     if (!own_version) t->counter = counter;
     return t;
   }

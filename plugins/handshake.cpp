@@ -59,10 +59,17 @@ bool plain_name(tn_str s) {
 bool broken(tn_str s) { return (!s.ptr && s.len > 0) || s.len > kMaxText; }
 
 // Nothing of the struct but its size has been read.
+std::size_t size_of(const tn_ext_layout& e) { return e.head.struct_size; }
+std::size_t size_of(const tn_ext_dtype& e) { return e.head.struct_size; }
+template <class T>
+std::size_t size_of(const T& t) {
+  return t.struct_size;
+}
+
 template <class T>
 std::string size_fault(const char* what, const T* p, std::size_t least) {
   if (misplaced(p)) return core::join(what, " is at an address that is no multiple of 8");
-  const std::size_t size = p->struct_size;
+  const std::size_t size = size_of(*p);
   if (size < least) return core::join(what, " is too short for the required fields");
   if (size > kMaxStruct) return core::join(what, " says that it has ", size, " bytes");
   return {};
@@ -71,8 +78,8 @@ std::string size_fault(const char* what, const T* p, std::size_t least) {
 template <class T>
 void copy_filled(T& to, const T& from) {
   std::memset(&to, 0, sizeof(T));
-  std::memcpy(&to, &from, std::min(from.struct_size, sizeof(T)));
-  to.struct_size = sizeof(T);
+  std::memcpy(&to, &from, std::min(size_of(from), sizeof(T)));
+  *reinterpret_cast<std::size_t*>(&to) = sizeof(T);  // the first field of each
 }
 
 std::string device_fault(const tn_device_api& d) {
@@ -133,6 +140,67 @@ std::string copy_kernels(DescriptorCopy& c) {
   return {};
 }
 
+template <class T>
+std::string copy_extension(const tn_ext* theirs, const char* what, std::size_t least, std::deque<T>& to,
+                           tn_ext**& end) {
+  const T* given = reinterpret_cast<const T*>(theirs);
+  if (std::string fault = size_fault(what, given, least); !fault.empty()) return fault;
+  T& copied = to.emplace_back();
+  copy_filled(copied, *given);
+  copied.head.next = nullptr;
+  *end = &copied.head;
+  end = const_cast<tn_ext**>(&copied.head.next);
+  return {};
+}
+
+std::string layout_fault(const tn_ext_layout& e) {
+  if (!plain_name(e.name)) return "it brings a layout without a usable name";
+  if (broken(e.components) || broken(e.flags)) return core::join("its layout ", text(e.name), " has a damaged text");
+  return {};
+}
+
+std::string dtype_fault(const tn_ext_dtype& e) {
+  if (!plain_name(e.name)) return "it brings a dtype without a usable name";
+  return broken(e.dtype_class) ? core::join("its dtype ", text(e.name), " has a damaged text") : "";
+}
+
+// A node that only its reader understands: fields that an older plugin has not read as zero.
+void copy_other(const tn_ext* theirs, std::deque<std::vector<uint64_t>>& to, tn_ext**& end) {
+  constexpr std::size_t kLargestKnown = 512;
+  const std::size_t bytes = std::max(theirs->struct_size, kLargestKnown);
+  auto& room = to.emplace_back((bytes + 7) / 8);
+  std::memcpy(room.data(), theirs, theirs->struct_size);
+  auto* copied = reinterpret_cast<tn_ext*>(room.data());
+  copied->next = nullptr;
+  *end = copied;
+  end = const_cast<tn_ext**>(&copied->next);
+}
+
+std::string copy_extensions(DescriptorCopy& c) {
+  constexpr int kMaxExtensions = 256;
+  const tn_ext* theirs = c.plugin.ext;
+  tn_ext* first = nullptr;
+  tn_ext** end = &first;
+  for (int n = 0; theirs != nullptr; ++n, theirs = theirs->next) {
+    if (n == kMaxExtensions) return core::join("its chain of extensions has more than ", kMaxExtensions, " nodes");
+    if (std::string fault = size_fault("a node of its chain of extensions", theirs, sizeof(tn_ext)); !fault.empty())
+      return fault;
+    std::string fault;
+    if (theirs->id == TN_EXT_LAYOUT) {
+      fault = copy_extension(theirs, "its layout", offsetof(tn_ext_layout, infer), c.layouts, end);
+      if (fault.empty()) fault = layout_fault(c.layouts.back());
+    } else if (theirs->id == TN_EXT_DTYPE) {
+      fault = copy_extension(theirs, "its dtype", sizeof(tn_ext_dtype), c.dtypes, end);
+      if (fault.empty()) fault = dtype_fault(c.dtypes.back());
+    } else {
+      copy_other(theirs, c.others, end);
+    }
+    if (!fault.empty()) return fault;
+  }
+  c.plugin.ext = first;
+  return {};
+}
+
 // Copies what the descriptor leads to, and says what of it is broken.
 std::string copy_tables(DescriptorCopy& c) {
   const tn_plugin& p = c.plugin;
@@ -142,6 +210,7 @@ std::string copy_tables(DescriptorCopy& c) {
   if (broken(p.vendor)) return "its vendor text is damaged or longer than 4096 bytes";
   if (!p.init) return "its descriptor has no init";
   std::string fault = copy_kernels(c);
+  if (fault.empty()) fault = copy_extensions(c);
   return fault.empty() ? copy_device(c) : fault;
 }
 
@@ -200,10 +269,11 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   out.copy = copy.get();
   out.plugin = ours;
   if (expected.step) expected.step("init");
+  core::OpRegistration ops;
   if (call_init(lib, *ours, out.why_no_device)) {
     try {
       if (expected.step) expected.step("its device's count and props");
-      out.backend = core::register_backend(*ours, out.report);
+      out.backend = core::register_backend(*ours, ops, out.report);
     } catch (Error& e) {
       call_shutdown(*ours);
       refuse(lib, e.msg());

@@ -3,11 +3,14 @@
 // The negotiation between core and an open library (abi/RULES.md, rules 2 to 6).
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "library.h"
+#include "tenon/abi/ext/dtype.h"
+#include "tenon/abi/ext/layout.h"
 #include "tenon/core/backend.h"
 
 namespace tenon::plugins {
@@ -19,6 +22,9 @@ struct DescriptorCopy {
   tn_device_api device;
   std::vector<tn_kernel> kernels;
   std::vector<const tn_kernel*> pointers;
+  std::deque<tn_ext_layout> layouts;
+  std::deque<tn_ext_dtype> dtypes;
+  std::deque<std::vector<uint64_t>> others;  // extensions
 };
 
 struct Handshake {

@@ -181,8 +181,8 @@ Manager::Entry* Manager::serving_variant(const Entry& e) {
 }
 
 void Manager::open_for_device(std::string_view device) {
-  // One that has layouts of its own waits for the first of them.
-  open_where([&](const Info& i) { return i.device == device && i.layouts.empty(); });
+  // One that has layouts of its own waits for the first of them; "any" is asked for where an op or a dtype is unknown.
+  open_where([&](const Info& i) { return i.device == device && (i.layouts.empty() || device == "any"); });
 }
 
 void Manager::open_for_layout(std::string_view layout) {

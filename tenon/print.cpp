@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tenon/autograd/node.h"
+#include "tenon/core/layout.h"
 #include "tenon/ops.h"
 #include "tenon/print_libtorch.h"
 
@@ -159,6 +160,15 @@ class Printer {
   Format format_;
 };
 
+std::string history(const Tensor& t) {
+  std::string out;
+  if (auto fn = t.grad_fn())
+    out += std::string(", grad_fn=<") + fn->name() + ">";
+  else if (t.requires_grad())
+    out += ", requires_grad=True";
+  return out;
+}
+
 std::string suffixes(const Tensor& t) {
   std::string out;
   ScalarType d = t.scalar_type();
@@ -170,11 +180,33 @@ std::string suffixes(const Tensor& t) {
   }
   if (t.numel() == 0 ? d != get_default_dtype() : !silent) out += ", dtype=" + std::string(dtype_name(d));
   if (!t.is_cpu()) out += ", device='" + t.device().str() + "'";
-  if (auto fn = t.grad_fn())
-    out += std::string(", grad_fn=<") + fn->name() + ">";
-  else if (t.requires_grad())
-    out += ", requires_grad=True";
-  return out;
+  return out + history(t);
+}
+
+std::string sizes_text(const Tensor& t) {
+  std::string sizes;
+  for (int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
+  return "size=(" + sizes + (t.dim() == 1 ? ",)" : ")");
+}
+
+// tensor(indices=tensor(...),
+//        values=tensor(...),
+//        size=(2, 3), layout=sparse_coo)
+std::string parts(const Tensor& t) {
+  std::string out = "tensor(";
+  const PrintOptions o = print_options();
+  for (const std::string& name : core::layout_components(static_cast<int>(t.layout()))) {
+    const Tensor part = t.component(name);
+    const Tensor host = part.is_cpu() ? part : part.cpu();
+    const std::string head = name + "=tensor(";
+    const std::string body = host.numel() == 0 ? "[]" : Printer(host, o, print_style()).body(7 + head.size());
+    out += head + body + suffixes(part) + "),\n       ";
+  }
+  std::string facts;
+  for (const std::string& flag : core::layout_flags(static_cast<int>(t.layout()))) {
+    if (t.layout_flag(flag)) facts += ", " + flag + "=True";
+  }
+  return out + sizes_text(t) + facts + ", layout=" + std::string(toString(t.layout())) + history(t) + ")";
 }
 
 }  // namespace
@@ -196,8 +228,10 @@ std::string to_text(const Tensor& t) {
   if (print_style() == PrintStyle::Libtorch) return libtorch_text(t);
   if (!t.defined()) return "tensor(undefined)";
   NoGradGuard no_grad;
+  if (t.layout() != kStrided) return parts(t);
   PrintOptions o = print_options();
   Tensor host = t.is_cpu() ? t.detach() : t.detach().cpu();
+  if (static_cast<int>(t.scalar_type()) >= TN_DTYPE_FOREIGN) host = host.to(kFloat);
   std::string body = t.numel() == 0 ? "[]" : Printer(host, o, print_style()).body(7);
   return "tensor(" + body + suffixes(t) + ")";
 }

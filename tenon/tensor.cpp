@@ -9,6 +9,7 @@
 #include "tenon/autograd.h"
 #include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/ops/dims.h"
 
 namespace tenon {
@@ -32,6 +33,37 @@ void Tensor::no_address() const {
   throw TypeError(core::join("data_ptr: the memory of ", device().str(),
                              " is a handle, which has no address to add an offset to; use cpu() for the elements, or "
                              "storage().data_ptr() for the handle and storage_offset()"));
+}
+
+void Tensor::not_strided() const {
+  throw TypeError(core::join("a tensor of layout ", core::layout_name(get().layout_slot),
+                             " has neither strides nor memory of one piece; use to_dense() or component()"));
+}
+
+namespace {
+std::size_t place(const char* what, const std::vector<std::string>& names, std::string_view name, int layout) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
+  std::string all;
+  for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+  throw ValueError(core::join(what, ": layout ", core::layout_name(layout), " has no '", name, "'; it has ",
+                              all.empty() ? "none" : all));
+}
+}  // namespace
+
+Tensor Tensor::component(std::string_view name) const {
+  const core::TensorImpl& t = get();
+  TENON_CHECK(t.composite(), TypeError, "component: a strided tensor has no components");
+  const std::size_t at = place("component", core::layout_components(t.layout_slot), name, t.layout_slot);
+  return Tensor(core::Impl::share(t.components->impl[at])).detach();
+}
+
+bool Tensor::layout_flag(std::string_view name) const {
+  const core::TensorImpl& t = get();
+  TENON_CHECK(t.composite(), TypeError, "layout_flag: a strided tensor has none");
+  return t.view.flags >>
+             (TN_LAYOUT_FLAG + place("layout_flag", core::layout_flags(t.layout_slot), name, t.layout_slot)) &
+         1;
 }
 
 void Tensor::check_accessor(std::size_t n) const {
@@ -94,7 +126,7 @@ Device Tensor::device() const {
 
 int64_t Tensor::get_device() const { return get().slot == 0 ? -1 : get().index; }
 
-TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()).layout(kStrided); }
+TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()).layout(layout()); }
 
 std::string Tensor::type() const {
   std::string device = get().slot == 0 ? "" : core::device_entry(get().slot).name + ".";

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -50,9 +51,18 @@ Generator default_generator(Device device) {
 
 void manual_seed(uint64_t seed) { core::manual_seed(seed); }
 
+namespace {
+// c10's number of it is 1, so it takes the first place.
+[[maybe_unused]] const int kSparseSlot = core::reserve_layout("sparse_coo");
+}  // namespace
+
+Layout layout_from_name(std::string_view name) { return static_cast<Layout>(core::usable_layout(name)); }
+std::string_view toString(Layout l) { return core::layout_name(static_cast<int>(l)); }
+
 std::string toString(const TensorOptions& o) {
   return core::join("TensorOptions(dtype=", toString(o.dtype()), ", device=", o.device().str(),
-                    ", layout=Strided, requires_grad=", o.requires_grad(), ", pinned_memory=", o.pinned_memory(), ")");
+                    ", layout=", o.layout() == kStrided ? "Strided" : toString(o.layout()),
+                    ", requires_grad=", o.requires_grad(), ", pinned_memory=", o.pinned_memory(), ")");
 }
 
 }  // namespace tenon

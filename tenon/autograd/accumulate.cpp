@@ -48,7 +48,8 @@ void AccumulateGrad::apply(Tensor* grads, Tensor*) {
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
   if (!grad.defined()) {
     // Taken over when nobody else holds it; a recorded gradient (create_graph) keeps its history.
-    bool own = given.use_count() == 1 && given.storage().use_count() <= 1 && given.is_contiguous();
+    bool own =
+        given.use_count() == 1 && (!given.has_storage() || (given.storage().use_count() <= 1 && given.is_contiguous()));
     grad = recording() || own ? given : given.clone();
   } else if (recording()) {
     grad = grad + given;

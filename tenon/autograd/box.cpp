@@ -20,12 +20,10 @@ tn_value box(Device d) {
 
 BoxedOptions::BoxedOptions(const TensorOptions& o)
     : dtype(box(o.dtype_opt())),
-      layout(none_value()),
+      layout(box(o.layout_opt())),
       device(box(o.device_opt())),
       pin_memory(box(o.pinned_memory_opt())) {
-  if (o.layout() != kStrided) {
-    throw NotImplementedError("factories: only the strided layout can be made here");
-  }
+  if (o.layout() != kStrided) (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
 }
 
 const tn_tensor** BoxedList::reserve(std::size_t n) {
@@ -54,6 +52,9 @@ namespace {
   throw TypeError(core::join("expected ", expected, " but found a value with tag ", v.tag));
 }
 bool none(const tn_value& v) { return v.tag == TN_TAG_NONE; }
+Layout layout_of(const tn_value& v) {
+  return static_cast<Layout>(core::layout_slot_from_abi(static_cast<uint32_t>(v.u.i64)));
+}
 Tensor shared(const tn_tensor* v) { return Tensor(core::Impl::share(core::TensorImpl::from_view(v))); }
 
 }  // namespace
@@ -176,7 +177,7 @@ UnboxedDevice unbox_Device(const tn_value& v) {
 }
 UnboxedLayout unbox_Layout(const tn_value& v) {
   if (none(v)) return {};
-  return {static_cast<Layout>(v.u.i64)};
+  return {layout_of(v)};
 }
 UnboxedFormat unbox_MemoryFormat(const tn_value& v) {
   if (none(v)) return {};
@@ -185,7 +186,7 @@ UnboxedFormat unbox_MemoryFormat(const tn_value& v) {
 TensorOptions unbox_options(const tn_value* four) {
   TensorOptions o;
   if (!none(four[0])) o = o.dtype(unbox_Dtype(four[0]));
-  if (!none(four[1])) o = o.layout(static_cast<Layout>(four[1].u.i64));
+  if (!none(four[1])) o = o.layout(layout_of(four[1]));
   if (!none(four[2])) o = o.device(core::device_from_abi(four[2].u.device));
   if (!none(four[3])) o = o.pinned_memory(four[3].u.i64 != 0);
   return o;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tenon/core/layout.h"
 #include "tenon/core/op.h"
 #include "tenon/tensor.h"
 
@@ -60,7 +61,7 @@ inline tn_value box(ScalarType t) {
   return r;
 }
 tn_value box(Device d);
-inline tn_value box(Layout l) { return value_of(TN_TAG_LAYOUT, static_cast<int64_t>(l)); }
+inline tn_value box(Layout l) { return value_of(TN_TAG_LAYOUT, core::abi_layout(static_cast<int>(l))); }
 inline tn_value box(MemoryFormat f) { return value_of(TN_TAG_I64, static_cast<int64_t>(f)); }
 inline tn_value box(const std::optional<Generator>& g) {
   return g && g->defined() ? pointer_value(TN_TAG_OPAQUE, g->unsafeGetGeneratorImpl()) : none_value();

@@ -142,8 +142,8 @@ class Pass {
   static void add(Tensor& sum, const Tensor& g) {
     if (!sum.defined()) {
       sum = g;
-    } else if (!recording() && sum.use_count() == 1 && sum.storage().use_count() <= 1 && sum.is_contiguous() &&
-               sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
+    } else if (!recording() && sum.use_count() == 1 && sum.has_storage() && sum.storage().use_count() <= 1 &&
+               sum.is_contiguous() && sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
       sum.add_(g);
     } else {
       sum = sum + g;

@@ -90,6 +90,7 @@ void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
 
 void set_view(const Tensor& view, const Tensor& of) {
   core::TensorImpl &v = *view.unsafeGetTensorImpl(), &source = *of.unsafeGetTensorImpl();
+  if (TENON_UNLIKELY(source.composite())) return;  // its result shares parts of it, not its geometry
   v.base = source.base ? source.base : core::Impl::share(&source);
   v.base_version = v.version();
   v.flags |= core::kIsView | (source.flags & (core::kInference | core::kRefusesWrites));

@@ -75,6 +75,7 @@ void SavedGeometry::save(const Tensor& t) {
   dtype_ = impl.dtype;
   slot_ = impl.slot;
   index_ = impl.index;
+  layout_ = static_cast<Layout>(impl.layout_slot);
 }
 
 void SavedListGeometry::save(TensorList list) {
@@ -90,7 +91,7 @@ int64_t SavedGeometry::numel() const {
 
 TensorOptions SavedGeometry::options() const {
   Device d(core::device_entry(slot_).type, slot_ == 0 ? static_cast<DeviceIndex>(-1) : index_);
-  return TensorOptions(dtype_).device(d);
+  return TensorOptions(dtype_).device(d).layout(layout_);
 }
 
 }  // namespace tenon::autograd

@@ -23,7 +23,7 @@ bool same_device(const Tensor& self, const std::optional<Device>& d) {
 }
 
 bool keeps_format(const Tensor& self, std::optional<MemoryFormat> f) {
-  return !f || *f == MemoryFormat::Preserve || self.is_contiguous(*f);
+  return !f || self.layout() != kStrided || *f == MemoryFormat::Preserve || self.is_contiguous(*f);
 }
 
 }  // namespace
@@ -35,6 +35,14 @@ Tensor contiguous(const Tensor& self, MemoryFormat f) {
 
 Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking, std::optional<MemoryFormat> f) {
   if (!f) f = o.memory_format_opt();
+  if (o.has_layout() && o.layout() != self.layout()) {
+    const Tensor there = self.layout() == kStrided ? tenon::_to_layout(self, o.layout()) : self.to_dense();
+    return there.to(o, non_blocking);
+  }
+  if (self.layout() != kStrided) {
+    return tenon::_copy_components(self, o.has_dtype() ? o.dtype() : self.scalar_type(),
+                                   o.device_opt().value_or(self.device()));
+  }
   if (same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type())) return self.clone(f);
   Tensor out = empty_like(
       self, TensorOptions().dtype(o.dtype_opt()).device(o.device_opt()).pinned_memory(o.pinned_memory_opt()), f);
@@ -44,8 +52,8 @@ Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking, s
 Tensor to_dtype_layout(const Tensor& self, const TensorOptions& o, bool non_blocking, bool copy,
                        std::optional<MemoryFormat> f) {
   if (!f) f = o.memory_format_opt();
-  bool same =
-      same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type()) && keeps_format(self, f);
+  bool same = same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type()) &&
+              (!o.has_layout() || o.layout() == self.layout()) && keeps_format(self, f);
   return same && !copy ? self : tenon::_to_copy(self, o, non_blocking, f);
 }
 Tensor to_device(const Tensor& self, Device device, ScalarType dtype, bool non_blocking, bool copy,
@@ -60,6 +68,11 @@ Tensor to_other(const Tensor& self, const Tensor& other, bool non_blocking, bool
   return to_dtype_layout(self, TensorOptions(other.scalar_type()).device(other.device()), non_blocking, copy, f);
 }
 Tensor type_as(const Tensor& self, const Tensor& other) { return self.to(other); }
+
+Tensor to_dense(const Tensor& self, std::optional<ScalarType> dtype, std::optional<bool> masked_grad) {
+  if (self.layout() == kStrided) return dtype ? self.to(*dtype) : self;
+  return tenon::_to_dense(self, dtype, masked_grad);
+}
 
 Scalar item(const Tensor& self) {
   TENON_CHECK(self.numel() == 1, ValueError, "item: only one-element tensors become a host number; this has ",

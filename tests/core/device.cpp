@@ -8,6 +8,7 @@
 
 #include "core/device_registry.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/storage.h"
 #include "tenon/core/tensor_impl.h"
 #include "tests/core/fake_device.h"
@@ -200,14 +201,17 @@ TEST(Device, DetachingIsRefusedWhileItsMemoryIsAlive) {
 
 TEST(Layout, NamesGetSlots) {
   EXPECT_EQ(core::layout_slot_from_name("strided"), 0);
-  EXPECT_EQ(core::layout_slot_from_name("sparse_coo"), static_cast<int>(Layout::Sparse));
   EXPECT_EQ(core::layout_slot_from_name("test_blocked"), -1);
-  int ext = 0, other = 0;
-  int slot = core::register_layout("test_blocked", &ext);
-  EXPECT_EQ(core::register_layout("test_blocked", &ext), slot);
+  tn_ext_layout ext{};
+  ext.name = {"test_blocked", 12};
+  ext.components = {"blocks,values", 13};
+  tn_ext_layout other = ext;
+  int slot = core::register_layout(&ext);
+  EXPECT_EQ(core::register_layout(&ext), slot);
+  EXPECT_EQ(core::layout_components(slot), (std::vector<std::string>{"blocks", "values"}));
   EXPECT_EQ(core::layout_ext(slot), &ext);
   EXPECT_EQ(core::layout_slot_from_abi(core::abi_layout(slot)), slot);
-  EXPECT_THROW(core::register_layout("test_blocked", &other), ValueError);
+  EXPECT_THROW(core::register_layout(&other), ValueError);
   core::unregister_layout(slot);
   EXPECT_EQ(core::layout_ext(slot), nullptr);
   EXPECT_EQ(core::layout_name(slot), "test_blocked");

@@ -103,8 +103,9 @@ class Serialise : public ::testing::Test {
     plugin.flags = TN_PLUGIN_HOST_MEMORY | flags;
     plugin.kernels = list_;
     plugin.kernels_end = list_ + 2;
+    core::OpRegistration ops;
     RegisterReport report;
-    BackendImpl* backend = register_backend(plugin, report);
+    BackendImpl* backend = register_backend(plugin, ops, report);
     ASSERT_EQ(report.kernels, 2);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

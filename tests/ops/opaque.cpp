@@ -67,8 +67,9 @@ class Opaque : public ::testing::Test {
     plugin_.flags = TN_PLUGIN_HOST_MEMORY;
     plugin_.kernels = list_;
     plugin_.kernels_end = list_ + 3;
+    core::OpRegistration ops;
     core::RegisterReport report;
-    backend_ = core::register_backend(plugin_, report);
+    backend_ = core::register_backend(plugin_, ops, report);
     g_mixed = 0;
   }
   ~Opaque() override { core::unregister_backend(backend_); }

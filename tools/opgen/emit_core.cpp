@@ -82,7 +82,7 @@ std::string entry(const Row& r, std::string& before) {
   for (const Arg& a : r.schema.args) {
     bool mutates = a.mutates;
     for (const std::string& m : r.mutates) mutates |= m == a.name;
-    before += "    {" + quoted(a.name) + ", ArgType::" + arg_type_enum(a.type) + ", " + std::to_string(a.type.fixed) +
+    before += "    {" + quoted(a.name) + ", ArgType::" + type_name(a.type) + ", " + std::to_string(a.type.fixed) +
               ", " + (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
               (a.def ? "true" : "false") + ", " + quoted(a.def.value_or("")) + ", " +
               default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
@@ -90,8 +90,7 @@ std::string entry(const Row& r, std::string& before) {
   before += "};\n";
   before.insert(before.rfind("const ArgInfo args_" + id), arrays);
   before += "const ResultInfo results_" + id + "[] = {";
-  for (const Result& x : r.schema.results)
-    before += "{" + quoted(x.name) + ", ArgType::" + arg_type_enum(x.type) + "}, ";
+  for (const Result& x : r.schema.results) before += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
   before += "};\n";
   std::string since = "nullptr";
   if (!r.since.empty()) {
@@ -108,8 +107,8 @@ std::string entry(const Row& r, std::string& before) {
          ", results_" + id + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
          digest_of(r.schema, r.version) + "},\n     " + since + ", " + std::to_string(r.since.size()) + ", " +
          (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) +
-         ", ByCode::" + (r.by_code.empty() ? "None, 0" : r.by_code + ", " + r.code) + ", " + id +
-         ", {}, {}, {}, {}},\n";
+         ", ByCode::" + (r.by_code.empty() ? "None, 0" : r.by_code + ", " + r.code) + ", " +
+         (r.infer == "layout" ? quoted(r.layout) : "nullptr") + ", " + id + ", {}, {}, {}, {}},\n";
 }
 
 std::string signature(const Schema& s) {
@@ -150,7 +149,7 @@ void emit_op_ids(const std::vector<Row>& rows, const std::string& path) {
 void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
   std::map<std::string, std::string> text;
   for (const Row& r : rows) {
-    if (r.kind != "kernel" || r.no_kernel) continue;
+    if (r.composite()) continue;
     std::string& t = text[r.schema.name];
     std::string macro = "TN_OP_" + r.ident();
     t += "\n/* " + r.schema.text + " */\n";

@@ -267,7 +267,7 @@ std::string unboxed(const Schema& s, std::size_t from) {
     if (t.base == "bool" && t.list && t.fixed)
       out += "unbox_bools<" + std::to_string(t.fixed) + ">(in[" + at + "])";
     else
-      out += "unbox_" + arg_type_enum(t) + "(in[" + at + "])";
+      out += "unbox_" + type_name(t) + "(in[" + at + "])";
   }
   return out;
 }

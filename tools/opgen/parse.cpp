@@ -133,6 +133,8 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
     row.kind = rest;
   } else if (key == "decomp")
     set_decomp(row, rest, line);
+  else if (key == "layout")
+    row.layout = rest;
   else if (key == "primitive")
     row.primitive = true;
   else if (key == "dynamic")
@@ -167,6 +169,7 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
 
 void check(const Row& row) {
   auto bad = [&](const std::string& what) { throw RowError(row.file, row.line, row.schema.full() + ": " + what); };
+  if (!row.layout.empty() && row.infer != "layout") bad("a layout line is for rows that say 'infer layout'");
   if (row.composite() && !row.infer.empty()) bad("a composite row has no infer line");
   if (!row.composite() && row.infer.empty()) bad("no infer line");
   if (!row.composite()) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/schema.h"
+
 namespace opgen {
 
 // A fault in a row; what() is "file:line: text", which editors jump to.
@@ -17,41 +19,11 @@ struct RowError : std::runtime_error {
       : std::runtime_error(file + ":" + std::to_string(line) + ": error: " + text) {}
 };
 
-struct Type {
-  std::string base;  // Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator
-  bool list = false;
-  bool optional = false;        // of the whole: Tensor?, int[]?
-  bool optional_items = false;  // Tensor?[]
-  int fixed = 0;                // int[2]
-
-  bool tensor() const { return base == "Tensor"; }
-  bool plain_tensor() const { return tensor() && !list; }
-};
-
-struct Arg {
-  std::string name;
-  Type type;
-  bool mutates = false;  // (a!) in the schema
-  bool keyword_only = false;
-  std::optional<std::string> def;
-  bool required = false;  // C++ leaves the default out, so that overloads stay apart
-};
-
-struct Result {
-  std::string name;  // empty unless given
-  Type type;
-};
-
-struct Schema {
-  std::string name, overload;
-  std::vector<Arg> args;
-  std::vector<Result> results;
-  std::string text;       // ATen's form, as shown to people
-  std::string canonical;  // what the digest covers: names of arguments and results left out of nothing but results
-
-  std::string full() const { return overload.empty() ? name : name + "." + overload; }
-  std::string ident() const { return overload.empty() ? name : name + "_" + overload; }
-};
+using tenon::core::Arg;
+using tenon::core::Result;
+using tenon::core::Schema;
+using tenon::core::Type;
+using tenon::core::type_name;
 
 struct Grad {
   std::vector<std::string> targets;
@@ -68,6 +40,7 @@ struct Row {
   bool decomp = false, on_primitives = false, primitive = false, dynamic = false, no_kernel = false,
        cross_device = false;
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
+  std::string layout;         // of a row with `infer layout` whose tensors are all strided
   int random_words = 0;
   int version = 1;
   std::vector<std::string> mutates;
@@ -92,7 +65,6 @@ void write_if_changed(const std::string& path, const std::string& text);
 // The C++ form of a type as an argument and as a result, and its letter in signatures (sdk).
 std::string cpp_arg_type(const Type& t);
 std::string cpp_result_type(const Schema& s);
-std::string arg_type_enum(const Type& t);
 // One entry of a signature, as sdk/signature.h reads it.
 std::string type_code(const Type& t);
 // True at the first of the four arguments dtype, layout, device, pin_memory, which C++ folds into TensorOptions.

@@ -46,18 +46,6 @@ std::string cpp_result_type(const Schema& s) {
   return out + ">";
 }
 
-std::string arg_type_enum(const Type& t) {
-  std::string opt = t.optional ? "Opt" : "";
-  if (t.tensor()) return t.list ? (t.optional_items ? "OptTensorList" : "TensorList") : opt + "Tensor";
-  if (t.base == "Scalar") return t.list ? "ScalarList" : opt + "Scalar";
-  if (t.base == "int") return t.list ? opt + "IntList" : opt + "Int";
-  if (t.base == "float") return t.list ? opt + "FloatList" : opt + "Float";
-  if (t.base == "bool") return t.list ? "BoolList" : opt + "Bool";
-  if (t.base == "ScalarType") return opt + "Dtype";
-  if (t.base == "str") return opt + "Str";
-  return t.base;  // Layout, Device, MemoryFormat, Generator: always optional
-}
-
 std::string type_code(const Type& t) {
   static const std::pair<const char*, char> codes[] = {
       {"Tensor", 'T'}, {"Scalar", 'S'}, {"int", 'I'},          {"float", 'F'}, {"bool", 'B'},     {"ScalarType", 'D'},

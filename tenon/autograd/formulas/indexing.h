@@ -11,6 +11,7 @@ namespace tenon::autograd::formulas {
 using OptTensors = ArrayRef<std::optional<Tensor>>;
 
 // In the source's shape, dtype and device.
+Tensor layout_backward(const Tensor& grad, const TensorOptions& options);
 Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions& options);
 Tensor as_strided_backward(const Tensor& grad, const TensorOptions& options, IntArrayRef sizes, IntArrayRef strides,
                            int64_t offset, IntArrayRef view_size, IntArrayRef view_stride,

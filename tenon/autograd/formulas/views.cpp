@@ -11,6 +11,8 @@ Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&
   return grad.sum_to_size(sizes).to(options.dtype(options.dtype()));
 }
 
+Tensor layout_backward(const Tensor& grad, const TensorOptions& options) { return grad.to(options); }
+
 Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
   std::vector<int64_t> back(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) {

@@ -64,11 +64,11 @@ class TENON_API Tensor {
   int64_t ndimension() const { return dim(); }
   IntArrayRef sizes() const { return get().sizes(); }
   IntArrayRef shape() const { return get().sizes(); }
-  IntArrayRef strides() const { return get().strides(); }
+  IntArrayRef strides() const { return strided().strides(); }
   int64_t size(int64_t d) const;  // negative counts from the end; IndexError TS05
   int64_t stride(int64_t d) const;
   int64_t numel() const { return get().numel; }
-  int64_t storage_offset() const { return get().storage_offset(); }
+  int64_t storage_offset() const { return strided().storage_offset(); }
   std::size_t element_size() const { return get().itemsize(); }
   std::size_t itemsize() const { return get().itemsize(); }
   std::size_t nbytes() const { return static_cast<std::size_t>(numel()) * itemsize(); }
@@ -80,16 +80,16 @@ class TENON_API Tensor {
   ScalarType dtype() const { return get().dtype; }
   ScalarType scalar_type() const { return get().dtype; }
   Device device() const;
-  Layout layout() const { return kStrided; }
+  Layout layout() const { return static_cast<Layout>(get().layout_slot); }
   int64_t get_device() const;  // -1 on the host
   TensorOptions options() const;
   bool is_cpu() const { return get().slot == 0; }
   bool is_cuda() const { return device().is_cuda(); }
-  bool is_sparse() const { return false; }
+  bool is_sparse() const { return layout() == kSparse; }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }
-  bool is_pinned() const { return get().storage->pinned; }
+  bool is_pinned() const { return strided().storage->pinned; }
   std::string type() const;  // "tenon.DoubleTensor"
   bool is_type(std::string_view type) const { return this->type() == type; }
   std::string toString() const { return type(); }
@@ -104,7 +104,7 @@ class TENON_API Tensor {
   template <class T>
   T* data_ptr() const {
     check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
-    return reinterpret_cast<T*>(get().exposed_data());
+    return reinterpret_cast<T*>(strided().exposed_data());
   }
   template <class T>
   T* mutable_data_ptr() const {
@@ -113,14 +113,14 @@ class TENON_API Tensor {
   template <class T>
   const T* const_data_ptr() const {
     check_type(CppTypeToScalarType<std::remove_const_t<T>>::value);
-    return reinterpret_cast<const T*>(get().host_data());
+    return reinterpret_cast<const T*>(strided().host_data());
   }
   template <class T>
   T* data() const {
     return data_ptr<T>();
   }
-  Storage storage() const { return Storage(get().storage); }
-  bool has_storage() const { return defined(); }
+  Storage storage() const { return Storage(strided().storage); }
+  bool has_storage() const { return defined() && !impl_->composite(); }
   bool is_alias_of(const Tensor& o) const { return get().storage == o.get().storage; }
   template <class T>
   T item() const {
@@ -176,6 +176,9 @@ class TENON_API Tensor {
 
   // Moving.
   Tensor cpu() const;
+  // Of a layout other than strided: its parts, by the name that the layout gives them. They share this one's memory.
+  Tensor component(std::string_view name) const;
+  bool layout_flag(std::string_view name) const;  // a fact that the layout keeps: "coalesced"
   Tensor cuda() const;
   Tensor pin_memory() const;
   Tensor toType(ScalarType t) const;
@@ -261,10 +264,15 @@ class TENON_API Tensor {
   }
   [[noreturn]] TENON_COLD static void undefined();
   core::TensorImpl& addressed() const {
-    if (TENON_UNLIKELY(get().view.flags & TN_TENSOR_OPAQUE)) no_address();
-    return get();
+    if (TENON_UNLIKELY(strided().view.flags & TN_TENSOR_OPAQUE)) no_address();
+    return *impl_;
   }
   [[noreturn]] TENON_COLD void no_address() const;
+  core::TensorImpl& strided() const {
+    if (TENON_UNLIKELY(get().composite())) not_strided();
+    return *impl_;
+  }
+  [[noreturn]] TENON_COLD void not_strided() const;
   void check_type(ScalarType t) const {
     if (TENON_UNLIKELY(get().dtype != t)) wrong_type(t);
     if (TENON_UNLIKELY(get().slot != 0)) not_host();

@@ -104,6 +104,10 @@ class TensorOptions {
   std::optional<MemoryFormat> memory_format_;
 };
 
+// "strided", "sparse_coo", or what a plugin calls its own; opens that plugin. ValueError if there is none.
+TENON_API Layout layout_from_name(std::string_view name);
+TENON_API std::string_view toString(Layout l);
+
 inline TensorOptions dtype(ScalarType d) { return TensorOptions().dtype(d); }
 inline TensorOptions device(Device d) { return TensorOptions().device(d); }
 inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }

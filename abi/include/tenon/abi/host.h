@@ -12,14 +12,22 @@ extern "C" {
 
 enum { TN_LOG_DEBUG = 0, TN_LOG_INFO = 1, TN_LOG_WARNING = 2, TN_LOG_ERROR = 3 };
 
+/* An op of a plugin's own, given to register_op from the plugin's init. It is called by its name, from C++ with
+ * tenon::call, and its kernels name it like any other; their digest may be all zeros. */
 typedef struct tn_schema {
   size_t struct_size;
-  tn_str text; /* "vendor::name.overload(Tensor self, ...) -> Tensor" */
-  /* Sets the shape and dtype of each output: sizes/ndim/dtype/device of the tn_tensor behind out[i]. */
+  tn_str text; /* "vendor::name.overload(Tensor self, ...) -> Tensor", as in core/ops; results are tensors */
+  /* Sets ndim and dtype of each of outputs[], and sizes[i]; they arrive as those of the first tensor argument. An
+   * error is raised with the text of set_error, before any kernel runs. Null: kernels size the outputs (alloc_out). */
   tn_status (*infer)(tn_call* call, tn_tensor* outputs, int64_t (*sizes)[64]);
-  tn_str backward;    /* name of the op that computes the gradient; empty: not differentiable */
+  /* Name of the op that computes the gradients; empty: not differentiable. Its arguments are the gradients of the
+   * outputs (Tensor, zeros where there is none), then the arguments in saved_in, then the outputs in saved_out; its
+   * results are the gradients of the arguments that are one tensor each, in their order. */
+  tn_str backward;
   uint64_t saved_in;  /* bit i: argument i is handed to the backward op */
   uint64_t saved_out; /* bit i: output i is */
+  /* Of an op whose results have a layout of their own: its name, and that layout's infer rules in place of this one. */
+  tn_str layout;
 } tn_schema;
 
 typedef struct tn_host {
@@ -41,12 +49,19 @@ typedef struct tn_host {
   tn_status (*call_op)(tn_call* call, tn_str op, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out);
   void (*release)(tn_value* value);
   const tn_device_api* (*get_device_api)(tn_str name, int32_t* type);
-  /* A new component of a result with a layout of its own. */
+  /* Makes component `component` of output i, which has a layout of its own. Each component once. */
   tn_status (*alloc_component)(tn_call* call, uint32_t i, uint32_t component, int32_t ndim, const int64_t* sizes,
                                tn_dtype dtype);
+  /* From a plugin's init only. TN_ERROR_VALUE, with a line in the log: no schema, or one that differs from the op of
+   * this name that exists. */
   tn_status (*register_op)(const tn_schema* schema);
   /* Looks up a setting: the environment variable TENON_<NAME> unless the process runs with raised privileges. */
   tn_status (*get_setting)(tn_str name, tn_str* value);
+  /* Makes component `component` of output i, or output i itself if its op sizes its outputs (TN_KERNEL_DYNAMIC), a
+   * handle on elements that exist: those of an argument, of a component of one, or of a result of call_op. */
+  tn_status (*share_component)(tn_call* call, uint32_t i, uint32_t component, const tn_tensor* tensor);
+  /* Facts about output i (TN_LAYOUT_FLAG), in place of those that its layout's infer gave it. */
+  tn_status (*set_layout_flags)(tn_call* call, uint32_t i, uint32_t flags);
 } tn_host;
 
 #ifdef __cplusplus

@@ -73,8 +73,10 @@ typedef struct tn_kernel {
   tn_str op;          /* "name" or "name.overload" */
   uint8_t digest[32]; /* of the schema it was written against (tenon/sdk/ops/<name>.h) */
   tn_str dtypes;      /* comma-separated names or classes (all, number, floating, integral, bool) */
-  tn_str layouts;     /* comma-separated names; empty: strided */
-  tn_str inplace;     /* "0=0,0=1": output 0 may be the memory of argument 0 or 1 */
+  /* Empty: every tensor is strided. Else a name for each tensor argument in schema order, the last one standing for the
+   * rest: "sparse_coo,strided"; "a|b" takes either. */
+  tn_str layouts;
+  tn_str inplace; /* "0=0,0=1": output 0 may be the memory of argument 0 or 1 */
   tn_kernel_fn run;
   tn_status (*workspace)(tn_call* call, uint64_t* bytes); /* optional: absent means none */
   tn_status (*supports)(const tn_call* call);             /* optional; no side effects; TN_OK or TN_DECLINED */

@@ -28,7 +28,7 @@ typedef struct tn_plugin {
   tn_str name;            /* "cpu" */
   tn_str version;         /* "0.1.0" */
   tn_str vendor;
-  tn_str device; /* the device its kernels serve, by name */
+  tn_str device; /* the device its kernels serve, by name; "any": tensors of its layouts on every device */
   const tn_ext* ext;
   const tn_device_api* device_api; /* null with TN_PLUGIN_HOST_MEMORY */
   const tn_kernel* const* kernels; /* [kernels, kernels_end): pointers, gathered in the section tn_kernels */

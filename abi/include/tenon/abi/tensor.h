@@ -49,8 +49,12 @@ enum {
   TN_TENSOR_READ_ONLY = 1u << 1,
   TN_TENSOR_OVERLAPPING = 1u << 2, /* some elements share memory (a stride of 0 with a size above 1) */
   TN_TENSOR_OPAQUE = 1u << 3,      /* data is a handle: no arithmetic on it */
-  TN_TENSOR_PINNED = 1u << 4       /* host memory that a device reads directly */
+  TN_TENSOR_PINNED = 1u << 4,      /* host memory that a device reads directly */
+  TN_TENSOR_COMPONENT = 1u << 5    /* one of the components of a tensor; its bits from 16 on are core's */
 };
+
+/* Bit TN_LAYOUT_FLAG + i is fact i of tn_ext_layout.flags, of a tensor with a layout other than strided. */
+enum { TN_LAYOUT_FLAG = 16 };
 
 /* Sizes and strides count elements; strides are never null when ndim > 0. For a layout other than strided, data
  * points to the components (an array of tn_tensor) and strides is null. */

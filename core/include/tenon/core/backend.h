@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tenon/abi/plugin.h"
-#include "tenon/core/export.h"
+#include "tenon/core/op.h"
 
 namespace tenon::core {
 
@@ -19,9 +19,9 @@ struct RegisterReport {
   std::vector<std::string> quarantined;  // "softmax: digest differs", one line a kernel
 };
 
-// Publishes a plugin's device, dtypes, layouts and kernels, all or nothing. BackendError names the first fault.
-// The descriptor must stay mapped until unregister_backend.
-TENON_API BackendImpl* register_backend(const tn_plugin& plugin, RegisterReport& report);
+// Publishes a plugin's device, dtypes, layouts, kernels and the ops that its init registered, all or nothing. An error
+// names the first fault. The descriptor must stay mapped until unregister_backend.
+TENON_API BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report);
 // Waits for the calls into it that are under way; nothing of it is used any more after that. ValueError, and nothing
 // has changed, while memory of its device is alive or from inside of an operator. The caller holds no lock that an
 // operator may want.
@@ -48,5 +48,10 @@ struct BackendSource {
   virtual std::string why_absent(std::string_view device) = 0;
 };
 TENON_API BackendSource& backend_source();
+// Opens the plugins for tensors on any device, which bring ops, dtypes and layouts.
+inline void open_any() {
+  backend_source().scan();
+  backend_source().open_for_device("any");
+}
 
 }  // namespace tenon::core

@@ -94,17 +94,6 @@ inline void check_device(int slot, int index, std::string_view what, tn_status s
   if (TENON_UNLIKELY(status != TN_OK)) device_failed(slot, index, what, status);
 }
 
-TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
-// Idempotent by name; a null `ext` only reserves. ValueError when another plugin has registered the name.
-TENON_API int register_layout(std::string_view name, const void* ext);
-TENON_API void unregister_layout(int slot) noexcept;
-TENON_API std::string_view layout_name(int slot);
-TENON_API const void* layout_ext(int slot) noexcept;  // null until its plugin is open
-inline uint32_t abi_layout(int slot) { return slot == 0 ? TN_STRIDED : TN_LAYOUT_FOREIGN + slot - 1; }
-inline int layout_slot_from_abi(uint32_t id) {
-  return id == TN_STRIDED ? 0 : static_cast<int>(id) - TN_LAYOUT_FOREIGN + 1;
-}
-
 // The stream of this thread for a device; null: the device's default.
 TENON_API tn_stream* current_stream(int slot, int index) noexcept;
 TENON_API void set_current_stream(int slot, int index, tn_stream* s) noexcept;

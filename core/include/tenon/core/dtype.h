@@ -3,10 +3,12 @@
 // Dtypes. The ten of every build are in dtypes.def; plugins may register more (ids from 64).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "tenon/abi/ext/dtype.h"
 #include "tenon/abi/tensor.h"
 #include "tenon/core/export.h"
 #include "tenon/core/half.h"
@@ -46,6 +48,12 @@ TENON_API ScalarType dtype_from_abi(tn_dtype t);
 // The next id of its class from 64 on; `info.abi` is filled in. The same name and size again gives the same id.
 // ValueError when the name has another size or class, or the class is full.
 TENON_API ScalarType register_dtype(DtypeInfo info);
+// The same for a plugin's, with its conversions, which must live until unregister_dtype. The name stays taken.
+TENON_API ScalarType register_dtype(const tn_ext_dtype* ext);
+TENON_API void unregister_dtype(ScalarType t) noexcept;
+TENON_API const tn_ext_dtype* dtype_ext(ScalarType t) noexcept;  // null: no plugin converts it now
+// Whether a plugin has registered one: only then can a kernel be handed a dtype that it does not know.
+extern TENON_API std::atomic<bool> g_dtypes_in_use;
 
 // Written once an id, at registration.
 extern TENON_API uint8_t g_item_size[kMaxDtypes];  // zero for an unknown id

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -117,6 +118,9 @@ struct Op {
   const char* scalar_overload;  // for a 0-dim host tensor beside device tensors; null: none
   ByCode by_code;
   uint8_t code;
+  // Null: the row rules on its results. Else the layout of its tensors does, or where all are strided the one named
+  // here, if one is.
+  const char* layout;
 
   // filled at run time
   int32_t index;
@@ -138,7 +142,34 @@ TENON_API Op& get_op(std::string_view name);
 // What the row's `dtypes` line admits; grows when a plugin registers a dtype of an admitted class.
 TENON_API bool op_takes(const Op& op, ScalarType t);
 TENON_API std::vector<Op*> overloads(std::string_view base_name);
-// Adds an op at run time; returns its index. ValueError if the name is taken.
+
+// While one lives, ops may be registered by this thread: a plugin's init runs inside of one. What was registered is
+// withdrawn again unless it is kept.
+class TENON_API OpRegistration {
+ public:
+  OpRegistration();
+  ~OpRegistration();
+  OpRegistration(const OpRegistration&) = delete;
+  std::vector<int> keep();  // indices, for withdraw_op
+
+ private:
+  friend TENON_API int register_op(const tn_schema&);
+  std::vector<int> added_;
+  OpRegistration* outer_;
+};
+// Adds an op, or brings back one with the same schema that was withdrawn; returns its index. ValueError if the schema
+// cannot be read, the name is taken, or no registration is under way.
 TENON_API int register_op(const tn_schema& schema);
+// The op stays known, and calls say that its plugin is gone.
+TENON_API void withdraw_op(int index) noexcept;
+// Ops of the build have none.
+struct RegisteredOp {
+  std::string backward;
+  uint64_t saved_in, saved_out;
+};
+TENON_API const RegisteredOp* registered(const Op& op) noexcept;
+// How a program's call by name of a registered op is recorded; set when libtenon loads.
+using RegisteredCall = void (*)(const Op& op, const tn_value* in, OwnedValue* out);
+extern TENON_API std::atomic<RegisteredCall> g_registered_call;
 
 }  // namespace tenon::core

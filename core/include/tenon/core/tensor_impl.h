@@ -29,13 +29,15 @@ enum ImplFlags : uint8_t {
   kRefusesWrites = 16,  // a view made without recording
 };
 
-// The parts of a tensor of a layout other than strided; the tensor owns a reference on each.
+// The parts of a tensor of a layout other than strided; the tensor owns a reference on each. The last one holds the
+// values and has the tensor's dtype.
 inline constexpr int kMaxComponents = 4;
 class TensorImpl;
 struct Components {
   int n;
-  TensorImpl* impl[kMaxComponents];
-  tn_tensor views[kMaxComponents];  // what the tensor's view.data points to
+  TensorImpl* impl[kMaxComponents];  // null until set
+  tn_tensor views[kMaxComponents];   // what the tensor's view.data points to
+  TensorImpl& values() { return *impl[n - 1]; }
 };
 
 class TENON_API TensorImpl : public RefCounted {
@@ -44,9 +46,12 @@ class TENON_API TensorImpl : public RefCounted {
   // counts from the start of the storage, here and in set_geometry.
   static Ref<TensorImpl> make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
                               const int64_t* sizes, const int64_t* strides = nullptr);
-  // A tensor of a layout of its own, on the device of its components.
-  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, int ndim, const int64_t* sizes, int n,
-                                        const Ref<TensorImpl>* components);
+  // Another handle on the parts of a tensor of a layout of its own, or one without parts (layout.h).
+  static Ref<TensorImpl> make_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
+                                        const int64_t* sizes, int n);
+  void set_component(int i, Ref<TensorImpl> part);
+  // The sizes, parts and facts of another tensor of this one's layout, which loses them.
+  void take_components(TensorImpl& from);
   static void destroy(TensorImpl* t) noexcept;
   // A handle on the same data; with `own_version`, later writes are counted apart.
   Ref<TensorImpl> alias(bool own_version) const;
@@ -55,6 +60,9 @@ class TENON_API TensorImpl : public RefCounted {
     return reinterpret_cast<TensorImpl*>(reinterpret_cast<char*>(const_cast<tn_tensor*>(v)) - kViewOffset);
   }
   static constexpr std::size_t kViewOffset = 8;
+  // The same, for a view that may be one of a tensor's components.
+  static TensorImpl* from_any_view(const tn_tensor* v);
+  bool composite() const { return components != nullptr; }
 
   int ndim() const { return view.ndim; }
   IntArrayRef sizes() const { return {view.sizes, static_cast<std::size_t>(view.ndim)}; }

@@ -68,6 +68,7 @@ class TENON_API SavedGeometry {
   ScalarType dtype_ = ScalarType::Undefined;
   uint8_t slot_ = 0;
   int8_t index_ = 0;
+  Layout layout_ = kStrided;
 };
 
 // The shapes and kinds of a list of tensors.

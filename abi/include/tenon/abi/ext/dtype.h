@@ -10,13 +10,17 @@
 extern "C" {
 #endif
 
-/* Chained with id TN_EXT_DTYPE. Ops whose row takes `dtype_class` work on it by casting through float32. */
+/* Chained into tn_plugin.ext with id TN_EXT_DTYPE, one node a dtype. Where no kernel names the dtype, an op whose row
+ * takes its class works on float32 (int64 for the class integral) and core converts there and back: on the host, so a
+ * device whose kernels should have it brings a kernel of the row `copy` for it. */
 typedef struct tn_ext_dtype {
   tn_ext head;
   tn_str name;
   tn_str dtype_class; /* floating, integral, bool */
-  uint32_t size;      /* bytes */
-  uint32_t rank;      /* place among the dtypes of its class: the higher one wins a promotion */
+  uint32_t size;      /* bytes of an element, 1 to 31 */
+  uint32_t rank;      /* place among the dtypes of its class, of which a built-in one has its width in bits: the higher
+                         one wins a promotion */
+  /* n elements, from the host's memory to the host's memory. float is exact for what the dtype holds, or rounds. */
   void (*to_float)(const void* src, float* dst, int64_t n);
   void (*from_float)(const float* src, void* dst, int64_t n);
 } tn_ext_dtype;

@@ -10,17 +10,21 @@
 extern "C" {
 #endif
 
-/* Chained into tn_plugin.ext with id TN_EXT_LAYOUT, one node a layout. A tensor of the layout has data pointing to
- * n_components tn_tensors, in the order of `components`. */
+/* Chained into tn_plugin.ext with id TN_EXT_LAYOUT, one node a layout. The `data` of a tensor of the layout points to
+ * its components, strided tensors in the order of `components`. The last one holds the values and has the tensor's
+ * dtype; the others say where they stand. Core copies, moves, casts and prints such tensors component by component.
+ * All else is done by kernels that name the layout (tn_kernel.layouts), those of the rows _to_dense and _to_layout
+ * among them, which convert to and from strided. */
 typedef struct tn_ext_layout {
   tn_ext head;
-  tn_str name;                              /* "sparse_coo" */
-  tn_str components;                        /* "indices,values" */
-  tn_str flags;                             /* names of the bits of a per-tensor flag word: "coalesced" */
-  tn_status (*to_strided)(tn_call* call);   /* in: one tensor of the layout; out: one strided tensor */
-  tn_status (*from_strided)(tn_call* call); /* in: one strided tensor; out: components by alloc_component */
-  tn_status (*clone)(tn_call* call);
-  tn_status (*infer)(tn_call* call, tn_tensor* outputs, int64_t (*sizes)[64]); /* rows that say `infer layout` */
+  tn_str name;       /* "sparse_coo" */
+  tn_str components; /* "indices,values": 1 to 4 names */
+  tn_str flags;      /* names of up to 16 facts about a tensor, "coalesced": bits from TN_LAYOUT_FLAG on of its flags */
+  /* Rules on the results of each call with a tensor of this layout, before a kernel is looked for. outputs[i] and
+   * sizes[i] hold what the row says of result i: ndim, sizes, dtype, and layout TN_STRIDED; of a row that leaves this
+   * to the layout (`infer layout`), ndim is -1. The callback changes what differs: ndim, sizes, dtype, layout, and
+   * flags of the layout. TN_DECLINED: it has no word on this op. Optional: then every result is strided. */
+  tn_status (*infer)(tn_call* call, tn_str op, tn_tensor* outputs, int64_t (*sizes)[64]);
 } tn_ext_layout;
 
 #ifdef __cplusplus

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Layouts by name. Core knows "strided"; the others come from plugins, each made of strided components.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/abi/ext/layout.h"
+#include "tenon/core/export.h"
+#include "tenon/core/tensor_impl.h"
+
+namespace tenon::core {
+
+TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
+// The slot of a name, its plugin opened. ValueError says that there is none, and where it was looked for.
+TENON_API int usable_layout(std::string_view name);
+// Reserves the next slot for a name; idempotent.
+TENON_API int reserve_layout(std::string_view name);
+// What a plugin says of a layout. `ext` must live until unregister_layout. ValueError when the names in it are no use,
+// or another plugin has registered the layout.
+TENON_API int register_layout(const tn_ext_layout* ext);
+// ValueError, and nothing has changed, while tensors of the layout are alive.
+TENON_API void unregister_layout(int slot);
+TENON_API std::string_view layout_name(int slot);
+TENON_API const tn_ext_layout* layout_ext(int slot) noexcept;           // null until its plugin is open
+TENON_API const std::vector<std::string>& layout_components(int slot);  // their names; ValueError without a plugin
+TENON_API const std::vector<std::string>& layout_flags(int slot);
+TENON_API int64_t layout_tensors(int slot) noexcept;  // alive
+
+// Whether any layout but strided has been registered: only then need calls look for one.
+extern TENON_API std::atomic<bool> g_layouts_in_use;
+
+inline uint32_t abi_layout(int slot) { return slot == 0 ? TN_STRIDED : TN_LAYOUT_FOREIGN + slot - 1; }
+inline int layout_slot_from_abi(uint32_t id) {
+  return id == TN_STRIDED ? 0 : static_cast<int>(id) - TN_LAYOUT_FOREIGN + 1;
+}
+
+// A tensor of a layout, without its components (TensorImpl::set_component).
+TENON_API Impl new_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes);
+// Another one with each component copied, and the values cast.
+TENON_API Impl copy_composite(TensorImpl& t, ScalarType dtype, int slot, int index, bool non_blocking = false);
+// The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
+Impl stand_in(const TensorImpl& t);
+
+// What becomes of a call that no kernel of its layout serves: Forbid is an error, Allow makes its tensors strided.
+enum class Densify : uint8_t { Forbid, Warn, Allow };
+TENON_API void set_densify(Densify d);
+TENON_API Densify densify();
+
+}  // namespace tenon::core
