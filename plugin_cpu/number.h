@@ -1,57 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that meet tensors of integers.
 #pragma once
 
-#include <limits>
-#include <string>
-
-#include "tenon/sdk/kernel.h"
+#include "tenon/sdk/number.h"
 
 namespace tenon::cpu {
-
-// Its fraction is cut off. Whole negative numbers may wrap to an unsigned dtype, as in -1 for its highest value; any
-// other number that T cannot hold is refused.
-template <class T>
-T checked(const sdk::Scalar& s) {
-  using L = std::numeric_limits<T>;
-  bool fits;
-  if (s.is_float()) {
-    const double v = s.to<double>();
-    fits = v >= static_cast<double>(L::lowest()) && (sizeof(T) < 8 ? v <= static_cast<double>(L::max()) : v < 0x1p63);
-  } else {
-    const int64_t v = s.to<int64_t>(), most = static_cast<int64_t>(L::max());
-    fits = v >= (L::is_signed ? static_cast<int64_t>(L::lowest()) : -most) && v <= most;
-  }
-  if (!fits) {
-    throw sdk::Error(TN_ERROR_VALUE, "value ",
-                     s.is_float() ? std::to_string(s.to<double>()) : std::to_string(s.to<int64_t>()),
-                     " cannot be converted to ", L::is_signed ? "int" : "uint", sizeof(T) * 8, " without overflow");
-  }
-  return s.to<T>();
-}
-
-// A limit that T cannot hold limits nothing: it becomes the end of T's range. Compared as double where it is one, since
-// it may be beyond int64.
-template <class T>
-T limited(const sdk::Scalar& s) {
-  using L = std::numeric_limits<T>;
-  if (s.is_float()) {
-    const double v = s.to<double>();
-    if (!(v > static_cast<double>(L::lowest()))) return L::lowest();
-    if (v >= static_cast<double>(L::max())) return L::max();
-  } else {
-    const int64_t v = s.to<int64_t>();
-    if (v < static_cast<int64_t>(L::lowest())) return L::lowest();
-    if (v > static_cast<int64_t>(L::max())) return L::max();
-  }
-  return s.to<T>();
-}
-
-inline sdk::Scalar limited(const sdk::Scalar& s, sdk::DType dtype) {
-  if (!sdk::is_integral(dtype)) return s;
-  return sdk::dispatch_integral(
-      dtype, [&](auto tag) { return sdk::Scalar::of(static_cast<int64_t>(limited<tn_type(tag)>(s))); });
-}
-
+using sdk::checked;
+using sdk::limited;
 }  // namespace tenon::cpu

@@ -5,6 +5,7 @@
 //
 //   opgen --core OUT  --sdk OUT  --tenon OUT  --infer DIR  FILE.ops...
 //   opgen --pointwise DEF OUT
+//   opgen --pointwise-cuda DEF OUT FILES
 //   opgen --pointwise-list DEF
 #include <algorithm>
 #include <cstdio>
@@ -107,6 +108,9 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
       std::string a = argv[i];
       if (a == "--pointwise" && i + 2 < argc) return generate_pointwise(argv[i + 1], argv[i + 2]);
+      if (a == "--pointwise-cuda" && i + 3 < argc) {
+        return generate_pointwise_cuda(argv[i + 1], argv[i + 2], std::stoul(argv[i + 3]));
+      }
       if (a == "--pointwise-list" && i + 1 < argc) {
         for (const std::string& n : pointwise_names(argv[i + 1])) std::printf("%s\n", n.c_str());
         return 0;

@@ -120,8 +120,8 @@ std::vector<std::pair<int, std::string>> lines_of(const std::string& def_file) {
   return out;
 }
 
-std::string apply_of(const Line& l) {
-  std::string s = "template <class T, class P> static PW_INLINE auto apply(";
+std::string apply_of(const Line& l, const std::string& mark) {
+  std::string s = "template <class T, class P> static " + mark + " auto apply(";
   for (std::size_t i = 0; i < l.operands.size(); ++i) {
     s += (i ? ", " : "") + std::string(l.operands[i] == "m" ? "bool " : "T ") + l.operands[i];
   }
@@ -132,8 +132,9 @@ std::string apply_of(const Line& l) {
   return s + "return " + l.expr + "; }";
 }
 
-// One kernel: typed parameters, and which go into the loop as operands and which as numbers.
-std::string kernel_of(const Line& l, const Overload& o) {
+// One kernel: typed parameters, and which go into the loop as operands and which as numbers. `run` begins the call and
+// `end` ends it.
+std::string kernel_of(const Line& l, const Overload& o, const std::string& run, const std::string& end) {
   static const std::map<char, std::string> types = {{'t', "Tensor"},
                                                     {'n', "Scalar"},
                                                     {'l', "Scalar"},
@@ -157,8 +158,8 @@ std::string kernel_of(const Line& l, const Overload& o) {
     const bool shares = k == 't' && !(l.result == "bool" && l.dtypes == "floating");
     if (shares) inplace += (inplace.empty() ? "0=" : ",0=") + std::to_string(i);
   }
-  return head + ") {\n  return run(call, loops(), out, {" + operands + "}, {" + params + "}, Guard::" + l.guard +
-         ");\n}\n" + "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
+  return head + ") {\n  return " + run + ", out, {" + operands + "}, {" + params + "}" + end + ");\n}\n" +
+         "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
          "\").any_strides().broadcasts().inplace(\"" + inplace + "\"));\n";
 }
 
@@ -172,19 +173,61 @@ std::string source_of(const Line& l) {
   s += std::string("#define PW_OUT_BOOL ") + flag(l.result == "bool");
   s += std::string("#define PW_SIMD ") + flag(l.simd);
   s += "#define PW_TYPES " + type_lists().at(l.dtypes) + "\n";
-  s += "#define PW_APPLY " + apply_of(l) + "\n";
+  s += "#define PW_APPLY " + apply_of(l, "PW_INLINE") + "\n";
   s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
   const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(),
                                   [](const Overload& o) { return o.kinds.find('l') != std::string::npos; });
   s += limits ? "#include \"plugin_cpu/number.h\"\n\n" : "\n";
   s += "namespace tenon::cpu::pw {\nnamespace {\n\n";
-  for (const Overload& o : l.overloads) s += kernel_of(l, o) + "\n";
+  for (const Overload& o : l.overloads) s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard) + "\n";
   s += "}  // namespace\n";
   if (l.shared) s += "\nconst Loops& loops_" + l.name + "() { return loops(); }\n";
   return s + "}  // namespace tenon::cpu::pw\n";
 }
 
+const std::map<std::string, std::string>& cuda_types() {
+  static const std::map<std::string, std::string> lists = {{"all", "All"},
+                                                           {"number", "Number"},
+                                                           {"floating", "Floating"},
+                                                           {"integral", "Integral"},
+                                                           {"integral,bool", "Bits"}};
+  return lists;
+}
+
+std::string cuda_source_of(const std::vector<Line>& lines) {
+  std::string s = "// Written by opgen from pointwise.def; edit the lines there instead.\n";
+  s += "#include \"plugin_cuda/device/pointwise.cuh\"\n";
+  for (const Line& l : lines) s += "#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
+  s += "\nnamespace tenon::cuda::pw {\nnamespace {\n\nusing sdk::limited;\nTN_MATH_USING\n";
+  for (const Line& l : lines) {
+    const std::string op = "Op_" + l.name;
+    s += "\nstruct " + op + " {\n";
+    s += "  static constexpr int kInputs = " + std::to_string(l.operands.size()) +
+         ", kParams = " + std::to_string(l.params.size()) + ";\n";
+    s += std::string("  static constexpr bool kMask = ") + (l.mask ? "true" : "false") +
+         ", kOutBool = " + (l.result == "bool" ? "true" : "false") + ";\n";
+    s += "  static constexpr Guard kGuard = Guard::" + l.guard + ";\n";
+    s += "  " + apply_of(l, "TN_HD") + "\n};\n";
+    for (const Overload& o : l.overloads) {
+      s += kernel_of(l, o, "run<" + op + ">(call, " + cuda_types().at(l.dtypes) + "{}", "");
+    }
+  }
+  return s + "\n}  // namespace\n}  // namespace tenon::cuda::pw\n";
+}
+
 }  // namespace
+
+int generate_pointwise_cuda(const std::string& def_file, const std::string& out_dir, std::size_t files) {
+  const auto all = lines_of(def_file);
+  std::vector<std::vector<Line>> groups(files);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    groups[i % files].push_back(parse_line(all[i].second, Fault{def_file, all[i].first}));
+  }
+  for (std::size_t i = 0; i < files; ++i) {
+    write_if_changed(out_dir + "/pw_" + std::to_string(i) + ".cu", cuda_source_of(groups[i]));
+  }
+  return 0;
+}
 
 int generate_pointwise(const std::string& def_file, const std::string& out_dir) {
   for (const auto& [number, text] : lines_of(def_file)) {

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// launch<kernel<T>>(call, {grid, block, shared_bytes}, args...): the only way in which kernels are started.
+#pragma once
+
+#include <tuple>
+
+#include "plugin_cuda/device/device.cuh"
+#include "tenon/sdk/kernel.h"
+
+#if !defined(TENON_CUDA_EMULATED)
+#include "plugin_cuda/runtime/runtime.h"
+#endif
+
+namespace tenon::cuda {
+
+struct Shape {
+  int64_t grid = 1;
+  int block = 256;
+  std::size_t shared_bytes = 0;
+};
+
+inline constexpr int64_t kMostBlocks = 2112;  // 16 on each multiprocessor of an H100; kernels loop over the rest
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Blocks for n elements, `each` of them a thread at a time.
+inline Shape shape_for(int64_t n, int block = 256, int64_t each = 1) {
+  const int64_t blocks = ceil_div(n, block * each);
+  return {blocks < 1 ? 1 : blocks < kMostBlocks ? blocks : kMostBlocks, block, 0};
+}
+
+// The device of a call: that of its first tensor.
+inline int device_of(const sdk::Call& call) {
+  const tn_call* c = call.abi();
+  const auto find = [](const tn_value* v, uint32_t n) {
+    for (uint32_t i = 0; i < n; ++i) {
+      if (v[i].tag == TN_TAG_TENSOR && v[i].u.tensor->device.type != TN_CPU) return v[i].u.tensor->device.index;
+      if (v[i].tag != TN_TAG_TENSOR_LIST) continue;
+      for (uint32_t k = 0; k < v[i].len; ++k) {
+        if (v[i].u.tensors[k] != nullptr) return v[i].u.tensors[k]->device.index;
+      }
+    }
+    return -1;
+  };
+  const int out = find(c->out, c->n_out);
+  const int in = out < 0 ? find(c->in, c->n_in) : out;
+  return in < 0 ? 0 : in;
+}
+
+// "... [with auto Kernel = name]"
+template <auto Kernel>
+constexpr const char* kernel_name() {
+  return __PRETTY_FUNCTION__;
+}
+
+namespace detail {
+template <class F>
+struct Arguments;
+template <class... P>
+struct Arguments<void (*)(P...)> {
+  using Tuple = std::tuple<P...>;
+};
+}  // namespace detail
+
+#if defined(TENON_CUDA_EMULATED)
+// Runs body(arg) in the order of the stream, then frees it; defined with the emulated plugin or with a test.
+void emulate(const sdk::Call& call, const emulator::Launch& launch, void (*body)(void*), void* arg,
+             void (*release)(void*));
+
+template <auto Kernel, class... A>
+void launch(const sdk::Call& call, const Shape& s, const A&... args) {
+  using Tuple = typename detail::Arguments<decltype(Kernel)>::Tuple;
+  Tuple* kept = new Tuple(args...);
+  const emulator::Launch how{
+      kernel_name<Kernel>(), {static_cast<unsigned>(s.grid)}, {static_cast<unsigned>(s.block)}, s.shared_bytes};
+  emulate(
+      call, how, [](void* p) { std::apply(Kernel, *static_cast<Tuple*>(p)); }, kept,
+      [](void* p) { delete static_cast<Tuple*>(p); });
+}
+#else
+template <auto Kernel, class... A>
+void launch(const sdk::Call& call, const Shape& s, const A&... args) {
+  const int index = device_of(call);
+  DeviceGuard on(index);
+  typename detail::Arguments<decltype(Kernel)>::Tuple kept(args...);
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(s.grid));
+  config.blockDim = dim3(static_cast<unsigned>(s.block));
+  config.dynamicSmemBytes = s.shared_bytes;
+  config.stream = native(index, call.stream());
+  const cudaError_t status = std::apply(
+      [&](auto&... a) {
+        void* places[] = {static_cast<void*>(&a)..., nullptr};
+        return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(Kernel), places);
+      },
+      kept);
+  launched(status, index, config.stream, kernel_name<Kernel>());
+}
+#endif
+
+}  // namespace tenon::cuda

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Runs an op of one element (a line of pointwise.def, written by opgen as a struct) over tensors of any strides:
+// contiguous operands by 128-bit accesses, all others by one general kernel a type of the computation.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+
+#include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/fault.cuh"
+#include "plugin_cuda/device/index.cuh"
+#include "plugin_cuda/device/launch.cuh"
+#include "tenon/sdk/number.h"
+#include "tenon/sdk/scalar_math.h"
+
+namespace tenon::cuda::pw {
+
+using sdk::Scalar;
+using sdk::Tensor;
+
+enum class Guard : uint8_t { None, Divisor, Shift };
+enum class Limit : uint8_t { None, Lowest, Highest };
+
+// A tensor, or a number in its place.
+struct Operand {
+  Tensor tensor;
+  Scalar number;
+  Operand(Tensor t) : tensor(t) {}
+  Operand(Scalar s) : number(s) {}
+};
+
+// A number of the op; an absent bound becomes the dtype's own.
+struct Param {
+  Scalar value;
+  Limit limit = Limit::None;
+  bool saturate = false;
+  Param(Scalar s) : value(s) {}
+  Param(double v) : value(Scalar::of(v)) {}
+  Param(int64_t v) : value(Scalar::of(v)) {}
+  Param(const std::optional<Scalar>& s, Limit if_none) : saturate(true) {
+    if (s)
+      value = *s;
+    else
+      limit = if_none;
+  }
+};
+
+template <class T>
+T convert(const Param& p) {
+  using L = std::numeric_limits<T>;
+  if (p.limit == Limit::Lowest) return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
+  if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return p.saturate ? sdk::limited<T>(p.value) : sdk::checked<T>(p.value);
+  } else {
+    return p.value.to<T>();
+  }
+}
+
+// What a kernel knows besides addresses. C: the type of the computation.
+template <class Op, class C>
+struct Numbers {
+  C param[Op::kParams + 1];
+  C value[Op::kInputs];
+  bool is_value[Op::kInputs];
+  Faults faults;
+};
+
+template <class T>
+TN_HD bool violates(Guard guard, T v) {
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, bool>) {
+    return false;
+  } else {
+    if (guard == Guard::Divisor) return v == T(0);
+    return v < T(0) || static_cast<uint64_t>(v) >= sizeof(T) * 8;
+  }
+}
+
+template <class Op, class C>
+TN_DEVICE auto compute(C a, C b, C c, const Numbers<Op, C>& n) {
+  if constexpr (Op::kGuard != Guard::None && std::is_integral_v<C>) {
+    const C last = Op::kInputs == 2 ? b : c;
+    if (violates(Op::kGuard, last)) {
+      n.faults.report(Op::kGuard == Guard::Divisor ? TN_ERROR : TN_ERROR_VALUE, static_cast<int64_t>(last), 0);
+      return decltype(Op::apply(a, last, n.param))(0);
+    }
+  }
+  if constexpr (Op::kInputs == 1) {
+    return Op::apply(a, n.param);
+  } else if constexpr (Op::kInputs == 2) {
+    return Op::apply(a, b, n.param);
+  } else {
+    return Op::apply(a, b, c, n.param);
+  }
+}
+
+template <class Op, class C>
+TN_DEVICE auto compute_masked(bool m, C b, C c, const Numbers<Op, C>& n) {
+  return Op::apply(m, b, c, n.param);
+}
+
+// S: what is stored; kWidth elements a thread at a time, from index `first` on.
+template <class Op, class S, class C, int kWidth>
+TN_DEVICE void dense_run(char* out, const char* const* in, const Numbers<Op, C>& n, int64_t first) {
+  using Out = std::conditional_t<Op::kOutBool, uint8_t, S>;
+  using First = std::conditional_t<Op::kMask, uint8_t, S>;
+  Pack<First, kWidth> a = {};
+  Pack<S, kWidth> rest[2] = {};
+  if (!n.is_value[0]) a = reinterpret_cast<const Pack<First, kWidth>*>(in[0])[first];
+  for (int k = 1; k < Op::kInputs; ++k) {
+    if (!n.is_value[k]) rest[k - 1] = reinterpret_cast<const Pack<S, kWidth>*>(in[k])[first];
+  }
+  Pack<Out, kWidth> r;
+  for (int i = 0; i < kWidth; ++i) {
+    C v[3] = {};
+    for (int k = 1; k < Op::kInputs; ++k) v[k] = n.is_value[k] ? n.value[k] : static_cast<C>(rest[k - 1].v[i]);
+    if constexpr (Op::kMask) {
+      const bool m = n.is_value[0] ? n.value[0] != C(0) : a.v[i] != 0;
+      r.v[i] = static_cast<Out>(static_cast<C>(compute_masked<Op, C>(m, v[1], v[2], n)));
+    } else {
+      v[0] = n.is_value[0] ? n.value[0] : static_cast<C>(a.v[i]);
+      if constexpr (Op::kOutBool)
+        r.v[i] = static_cast<bool>(compute<Op, C>(v[0], v[1], v[2], n));
+      else
+        r.v[i] = static_cast<Out>(static_cast<C>(compute<Op, C>(v[0], v[1], v[2], n)));
+    }
+  }
+  reinterpret_cast<Pack<Out, kWidth>*>(out)[first] = r;
+}
+
+template <int kInputs>
+struct Places {
+  char* out;
+  const char* in[kInputs];
+};
+
+template <class Op, class S, class C>
+__global__ void dense(Places<Op::kInputs> at, Numbers<Op, C> numbers, int64_t n) {
+  constexpr int kWidth = kPackWidth<S>;
+  const int64_t packs = n / kWidth, step = global_threads();
+  for (int64_t i = global_thread(); i < packs; i += step) dense_run<Op, S, C, kWidth>(at.out, at.in, numbers, i);
+  for (int64_t i = packs * kWidth + global_thread(); i < n; i += step) {
+    dense_run<Op, S, C, 1>(at.out, at.in, numbers, i);
+  }
+}
+
+// Code::F16 and BF16 are converted; other types are C itself.
+template <class C>
+TN_DEVICE C load_as(const char* p, Code code) {
+  if constexpr (std::is_same_v<C, float>) {
+    if (code == Code::F16) return read<sdk::Half>(p);
+    if (code == Code::BF16) return read<sdk::BFloat16>(p);
+  }
+  if constexpr (std::is_same_v<C, bool>) {
+    return read<uint8_t>(p) != 0;
+  } else {
+    return read<C>(p);
+  }
+}
+template <class C>
+TN_DEVICE void store_as(char* p, Code code, C v) {
+  if constexpr (std::is_same_v<C, float>) {
+    if (code == Code::F16) return write(p, sdk::Half(v));
+    if (code == Code::BF16) return write(p, sdk::BFloat16(v));
+  }
+  write(p, v);
+}
+
+template <class Op, class C>
+__global__ void general(Strided<Op::kInputs + 1> at, Numbers<Op, C> numbers, Code code) {
+  const uint32_t step = static_cast<uint32_t>(global_threads());
+  for (uint32_t i = static_cast<uint32_t>(global_thread()); i < at.numel; i += step) {
+    int64_t offset[Op::kInputs + 1];
+    at.offsets(i, offset);
+    C v[3] = {};
+    for (int k = Op::kMask ? 1 : 0; k < Op::kInputs; ++k) {
+      v[k] = numbers.is_value[k] ? numbers.value[k] : load_as<C>(at.base[k + 1] + offset[k + 1], code);
+    }
+    char* out = at.base[0] + offset[0];
+    if constexpr (Op::kMask) {
+      const bool m = numbers.is_value[0] ? numbers.value[0] != C(0) : read<uint8_t>(at.base[1] + offset[1]) != 0;
+      store_as<C>(out, code, static_cast<C>(compute_masked<Op, C>(m, v[1], v[2], numbers)));
+    } else if constexpr (Op::kOutBool) {
+      write<uint8_t>(out, static_cast<bool>(compute<Op, C>(v[0], v[1], v[2], numbers)));
+    } else {
+      store_as<C>(out, code, static_cast<C>(compute<Op, C>(v[0], v[1], v[2], numbers)));
+    }
+  }
+}
+
+inline bool aligned(const void* p, std::size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+
+// Whether the loop is one run in which every operand that is a tensor has neighbouring elements.
+template <class Op, class S>
+bool is_dense(const sdk::StridedLoop& loop, const bool* is_value) {
+  if (loop.ndim != 1) return false;
+  for (int k = 0; k <= Op::kInputs; ++k) {
+    if (k > 0 && is_value[k - 1]) continue;
+    const bool byte = k == 0 ? Op::kOutBool : k == 1 && Op::kMask;
+    const int64_t item = byte ? 1 : sizeof(S);
+    if (loop.strides[0][k] != item && loop.sizes[0] != 1) return false;
+    if (!aligned(loop.base[k], static_cast<std::size_t>(item) * kPackWidth<S>)) return false;
+  }
+  return true;
+}
+
+template <class Op, class S>
+void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Operand> in,
+            std::initializer_list<Param> params, sdk::DType dtype) {
+  using C = sdk::compute_t<S>;
+  Numbers<Op, C> n{};
+  n.faults = Faults(call);
+  sdk::StridedLoop loop(out.sizes());
+  loop.add(out);
+  int k = 0;
+  for (const Operand& o : in) {
+    n.is_value[k] = !o.tensor.defined();
+    if (n.is_value[k]) {
+      n.value[k] = o.number.to<C>();
+      loop.add_value(nullptr);
+    } else {
+      loop.add(o.tensor);
+    }
+    ++k;
+  }
+  k = 0;
+  for (const Param& p : params) n.param[k++] = convert<C>(p);
+  if constexpr (Op::kGuard != Guard::None) {
+    if (n.is_value[Op::kInputs - 1] && violates(Op::kGuard, n.value[Op::kInputs - 1])) {
+      if (Op::kGuard == Guard::Divisor) throw sdk::Error(TN_ERROR, "ZeroDivisionError: division by zero of integers");
+      throw sdk::Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");
+    }
+  }
+  if (loop.numel == 0) return;
+  loop.finish();
+  if (is_dense<Op, S>(loop, n.is_value)) {
+    Places<Op::kInputs> at{loop.base[0], {}};
+    for (int i = 0; i < Op::kInputs; ++i) at.in[i] = loop.base[i + 1];
+    launch<dense<Op, S, C>>(call, shape_for(loop.numel, 256, kPackWidth<S>), at, n, loop.numel);
+    return;
+  }
+  each_piece<Op::kInputs + 1>(loop, [&](const Strided<Op::kInputs + 1>& at) {
+    launch<general<Op, C>>(call, shape_for(at.numel, 256, 2), at, n, code_of(dtype));
+  });
+}
+
+template <class... T>
+struct Types {};
+using Floating = Types<float, double, sdk::Half, sdk::BFloat16>;
+using Integral = Types<uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using Bits = Types<bool, uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using Number = Types<float, double, sdk::Half, sdk::BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using All = Types<float, double, sdk::Half, sdk::BFloat16, bool, uint8_t, int8_t, int16_t, int32_t, int64_t>;
+
+template <class Op, class... S>
+tn_status run(const sdk::Call& call, Types<S...>, Tensor out, std::initializer_list<Operand> in,
+              std::initializer_list<Param> params) {
+  sdk::DType dtype = out.dtype();
+  bool first = Op::kMask;
+  for (const Operand& o : in) {
+    if (o.tensor.defined() && !first) {
+      dtype = o.tensor.dtype();
+      break;
+    }
+    first = false;
+  }
+  const bool known = ((dtype == sdk::dtype_of<S> ? (run_as<Op, S>(call, out, in, params, dtype), true) : false) || ...);
+  if (!known) sdk::refuse_dtype(dtype);
+  return TN_OK;
+}
+
+}  // namespace tenon::cuda::pw

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over any dimensions of tensors of any strides. An Op has
+//   Acc                                  what is accumulated; copied by memcpy
+//   none(first)                          the neutral value; `first` is the first element of the result's row
+//   take(acc, value, i, first)           with element i of the row
+//   join(a, b)                           of parts in any order: their bounds depend on sizes alone, so bits do, too
+//   store(acc, first, count, place)      writes the results
+// Rows are cut into parts where there are few of them; a second pass joins the parts in order.
+#pragma once
+
+#include <optional>
+
+#include "plugin_cuda/device/block.cuh"
+#include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/index.cuh"
+#include "plugin_cuda/device/launch.cuh"
+
+namespace tenon::cuda {
+
+// Where a result goes; ops of one result use the first place.
+struct Place {
+  char* at[2];
+  Code code[2];
+};
+
+namespace reduction {
+
+inline constexpr int64_t kMostParts = 49152;  // accumulators of all parts of a call
+inline constexpr int64_t kMostBytes = kMostParts * 16;
+
+struct Layout {
+  Strided<3> kept;      // two results and the input
+  Strided<1> reduced;   // the input, from the start of a row
+  int64_t count;        // elements of a row
+  int64_t parts, part;  // of a row, and elements of one
+  Code in, out[2];
+
+  TN_DEVICE int64_t offset(int64_t i) const {
+    if (reduced.ndim == 1) return i * reduced.stride[0][0];
+    int64_t at[1];
+    reduced.offsets(static_cast<uint32_t>(i), at);
+    return at[0];
+  }
+  TN_DEVICE const char* row(uint32_t k, Place* place) const {
+    int64_t at[3];
+    kept.offsets(k, at);
+    *place = {{kept.base[0] + at[0], kept.base[1] + at[1]}, {out[0], out[1]}};
+    return kept.base[2] + at[2];
+  }
+};
+
+template <class Op, class C>
+struct Join {
+  Op op;
+  TN_DEVICE typename Op::Acc operator()(const typename Op::Acc& a, const typename Op::Acc& b) const {
+    return op.join(a, b);
+  }
+};
+
+// A block a part.
+template <class Op, class C>
+__global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
+  using Acc = typename Op::Acc;
+  for (int64_t b = blockIdx.x; b < l.kept.numel * l.parts; b += gridDim.x) {
+    Place place;
+    const char* row = l.row(static_cast<uint32_t>(b / l.parts), &place);
+    const C first = l.count > 0 ? load<C>(row, l.in) : C(0);
+    const int64_t begin = b % l.parts * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
+    Acc acc = op.none(first);
+    TN_UNROLL(4)
+    for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+      acc = op.take(acc, load<C>(row + l.offset(i), l.in), i, first);
+    }
+    acc = block_fold(acc, op.none(first), Join<Op, C>{op});
+    if (threadIdx.x != 0) continue;
+    if (parts == nullptr)
+      op.store(acc, first, l.count, place);
+    else
+      parts[b] = acc;
+  }
+}
+
+// A thread a part: neighbours work on neighbouring results.
+template <class Op, class C>
+__global__ void by_threads(Layout l, Op op, typename Op::Acc* parts) {
+  const int64_t rows = l.kept.numel, all = rows * l.parts;
+  for (int64_t t = global_thread(); t < all; t += global_threads()) {
+    const int64_t k = t % rows, p = t / rows;
+    Place place;
+    const char* row = l.row(static_cast<uint32_t>(k), &place);
+    const C first = l.count > 0 ? load<C>(row, l.in) : C(0);
+    const int64_t begin = p * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
+    typename Op::Acc acc = op.none(first);
+    TN_UNROLL(4)
+    for (int64_t i = begin; i < end; ++i) acc = op.take(acc, load<C>(row + l.offset(i), l.in), i, first);
+    if (parts == nullptr)
+      op.store(acc, first, l.count, place);
+    else
+      parts[k * l.parts + p] = acc;
+  }
+}
+
+template <class Op, class C>
+__global__ void join_parts(Layout l, Op op, const typename Op::Acc* parts) {
+  for (int64_t k = global_thread(); k < l.kept.numel; k += global_threads()) {
+    Place place;
+    const char* row = l.row(static_cast<uint32_t>(k), &place);
+    typename Op::Acc acc = parts[k * l.parts];
+    for (int64_t p = 1; p < l.parts; ++p) acc = op.join(acc, parts[k * l.parts + p]);
+    op.store(acc, load<C>(row, l.in), l.count, place);
+  }
+}
+
+inline uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
+  const uint64_t all = ndim >= 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;
+  if (!dims || dims->empty()) return all;
+  uint64_t mask = 0;
+  for (int64_t d : *dims) {
+    const int w = sdk::wrap_dim(d, ndim);
+    if (ndim > 0) mask |= uint64_t{1} << w;
+  }
+  return mask;
+}
+
+// The dimensions of a mask, as a tensor would have them.
+struct Chosen {
+  int n = 0;
+  int64_t sizes[sdk::kMaxDims], strides[3][sdk::kMaxDims];
+};
+
+void choose(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask, bool keepdim,
+            Chosen* kept, Chosen* reduced);
+sdk::StridedLoop loop_of(const Chosen& c, int operands, char* const* base, int key);
+
+}  // namespace reduction
+
+// What a kernel with reductions asks core for.
+tn_status reduction_workspace(tn_call* call, uint64_t* bytes);
+
+// Reduces the dimensions of the mask; `results` (one or two) have them as ones or not at all. C: the type that elements
+// are read as. Declines what the 32-bit index cannot hold.
+template <class C, class Op>
+tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_results, const sdk::Tensor& self,
+                 uint64_t mask, const Op& op) {
+  using namespace reduction;
+  static_assert(sizeof(typename Op::Acc) <= 16, "reduction_workspace() counts 16 bytes an accumulator");
+  Chosen kept, reduced;
+  choose(results, n_results, self, mask, results[0].ndim() == self.ndim(), &kept, &reduced);
+  char* base[3] = {results[0].data<char>(), results[n_results - 1].data<char>(), self.data<char>()};
+  const sdk::StridedLoop rows = loop_of(kept, 3, base, 2);
+  char* zero[1] = {nullptr};
+  const sdk::StridedLoop row = loop_of(reduced, 1, zero, 0);
+  if (rows.numel == 0) return TN_OK;
+  const bool line = row.ndim == 1 || row.numel == 0;  // indexed with 64 bits
+  if (!line && (row.ndim > kIndexDims || row.numel > kPieceElements)) return TN_DECLINED;
+  if (rows.numel > kPieceElements || rows.ndim > kIndexDims) return TN_DECLINED;
+
+  Layout l{};
+  l.kept = make_strided<3>(rows, rows.ndim, rows.sizes, base);
+  const int64_t one = 1;
+  l.reduced = make_strided<1>(row, line ? 1 : row.ndim, line ? &one : row.sizes, zero);
+  l.count = row.numel;
+  l.in = code_of(self.dtype());
+  l.out[0] = code_of(results[0].dtype());
+  l.out[1] = code_of(results[n_results - 1].dtype());
+  const bool along = row.strides[0][0] == sdk::item_size(self.dtype());
+  const bool blocks = l.count >= 64 && (along || rows.numel < 1024);
+  const int64_t least = blocks ? 4096 : 128, wanted = blocks ? 2112 : 16384;  // elements of a part, parts in all
+  int64_t parts = rows.numel >= wanted ? 1 : std::min(ceil_div(l.count, least), ceil_div(wanted, rows.numel));
+  if (parts < 1 || call.workspace_bytes() < kMostBytes) parts = 1;
+  l.part = ceil_div(l.count, parts);
+  l.parts = parts = l.part > 0 ? ceil_div(l.count, l.part) : 1;
+  auto* partial = parts > 1 ? call.workspace<typename Op::Acc>() : nullptr;
+  if (blocks) {
+    const int size = l.part >= 1024 ? 256 : l.part >= 256 ? 128 : 32;
+    launch<by_blocks<Op, C>>(call, {std::min(rows.numel * parts, 4 * kMostBlocks), size}, l, op, partial);
+  } else {
+    launch<by_threads<Op, C>>(call, shape_for(rows.numel * parts, 128), l, op, partial);
+  }
+  if (parts > 1) launch<join_parts<Op, C>>(call, shape_for(rows.numel, 128), l, op, partial);
+  return TN_OK;
+}
+
+}  // namespace tenon::cuda

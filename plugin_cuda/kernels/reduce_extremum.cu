@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// amax, amin, max, min, argmax and argmin. NaN wins; of equal elements the first one is named.
+#include "plugin_cuda/device/reduce.cuh"
+#include "tenon/sdk/ops/amax.h"
+#include "tenon/sdk/ops/amin.h"
+#include "tenon/sdk/ops/argmax.h"
+#include "tenon/sdk/ops/argmin.h"
+#include "tenon/sdk/ops/max.h"
+#include "tenon/sdk/ops/min.h"
+
+namespace tenon::cuda {
+namespace {
+
+using namespace sdk;
+
+template <class C>
+struct Found {
+  C value;
+  int64_t index;  // -1: nothing yet
+};
+
+// Which results are stored: the value, the index, or both.
+enum class What { Value, Index, Both };
+
+template <class C>
+struct Extremum {
+  using Acc = Found<C>;
+  bool highest;
+  What what;
+  TN_DEVICE Acc none(C) const { return {C(0), -1}; }
+  TN_DEVICE bool beats(C a, C b) const {
+    if (a != a) return b == b;
+    return highest ? a > b : a < b;
+  }
+  TN_DEVICE Acc take(const Acc& a, C v, int64_t i, C) const { return join(a, Acc{v, i}); }
+  TN_DEVICE Acc join(const Acc& a, const Acc& b) const {
+    if (a.index < 0) return b;
+    if (b.index < 0 || beats(a.value, b.value)) return a;
+    if (beats(b.value, a.value)) return b;
+    return a.index < b.index ? a : b;
+  }
+  TN_DEVICE void store(const Acc& a, C, int64_t, const Place& p) const {
+    if (what != What::Index) cuda::store(p.at[0], p.code[0], a.value);
+    if (what == What::Index) cuda::store(p.at[0], p.code[0], a.index);
+    if (what == What::Both) cuda::store(p.at[1], p.code[1], a.index);
+  }
+};
+
+tn_status find(const Call& call, const Tensor* results, const Tensor& self, uint64_t mask, bool highest, What what) {
+  int64_t count = 1;
+  for (int d = 0; d < self.ndim(); ++d) {
+    if (mask >> d & 1) count *= self.size(d);
+  }
+  if (count == 0 && results[0].numel() != 0) {
+    throw Error(TN_ERROR_INDEX, "cannot reduce over a dimension of size 0");
+  }
+  tn_status status = TN_OK;
+  with_compute(self.dtype(), [&](auto tag) {
+    using C = tn_type(tag);
+    status = reduce<C>(call, results, what == What::Both ? 2 : 1, self, mask, Extremum<C>{highest, what});
+  });
+  return status;
+}
+
+template <bool kMax>
+tn_status over_dims(Call& call, Tensor out, Tensor self, Ints dim, bool) {
+  return find(call, &out, self, reduction::dim_mask(dim, self.ndim()), kMax, What::Value);
+}
+template <bool kMax>
+tn_status whole(Call& call, Tensor out, Tensor self) {
+  return find(call, &out, self, reduction::dim_mask(std::nullopt, self.ndim()), kMax, What::Value);
+}
+template <bool kMax>
+tn_status along(Call& call, Tensor values, Tensor indices, Tensor self, int64_t dim, bool) {
+  const Tensor results[2] = {values, indices};
+  return find(call, results, self, reduction::dim_mask(Ints(&dim, 1), self.ndim()), kMax, What::Both);
+}
+template <bool kMax>
+tn_status position(Call& call, Tensor out, Tensor self, std::optional<int64_t> dim, bool) {
+  const std::optional<Ints> dims = dim ? std::optional<Ints>(Ints(&*dim, 1)) : std::nullopt;
+  return find(call, &out, self, reduction::dim_mask(dims, self.ndim()), kMax, What::Index);
+}
+
+}  // namespace
+
+// Indices count in row-major order, which a row of several dimensions has only in row-major memory.
+TN_KERNEL(argmax, position<true>, dtypes("number").workspace(reduction_workspace));
+TN_KERNEL(argmin, position<false>, dtypes("number").workspace(reduction_workspace));
+TN_KERNEL(max_dim, along<true>, dtypes("all").any_strides().workspace(reduction_workspace));
+TN_KERNEL(min_dim, along<false>, dtypes("all").any_strides().workspace(reduction_workspace));
+TN_KERNEL(max, whole<true>, dtypes("all").any_strides().workspace(reduction_workspace));
+TN_KERNEL(min, whole<false>, dtypes("all").any_strides().workspace(reduction_workspace));
+TN_KERNEL(amax, over_dims<true>, dtypes("all").any_strides().workspace(reduction_workspace));
+TN_KERNEL(amin, over_dims<false>, dtypes("all").any_strides().workspace(reduction_workspace));
+
+}  // namespace tenon::cuda
