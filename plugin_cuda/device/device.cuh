@@ -18,6 +18,7 @@
 #else
 #include <cuda_runtime.h>
 #pragma nv_diag_suppress 177  // "never referenced": the linker finds the records of TN_KERNEL
+#pragma nv_diag_suppress 186  // "pointless comparison of unsigned integer with zero": of templates
 #define TN_DEVICE __device__ __forceinline__
 #define TN_UNROLL(n) _Pragma(TN_DETAIL_TEXT(unroll n))
 #define TN_DETAIL_TEXT(x) #x

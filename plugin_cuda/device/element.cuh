@@ -49,13 +49,12 @@ TN_DEVICE void write(char* p, T v) {
   *reinterpret_cast<T*>(p) = v;
 }
 
-// To an integer as C++ converts; what it does not hold goes through int64 and wraps.
+// To an integer by way of int64, whose lowest number stands for what it cannot hold.
 template <class T, class C>
 TN_DEVICE T to_integer(C v) {
   if constexpr (std::is_floating_point_v<C>) {
-    if (v != v) return 0;
-    if (v >= C(9223372036854775808.0) || v < C(-9223372036854775808.0)) return static_cast<T>(INT64_MIN);
-    return static_cast<T>(static_cast<int64_t>(v));
+    const bool fits = v >= C(-9223372036854775808.0) && v < C(9223372036854775808.0);
+    return static_cast<T>(fits ? static_cast<int64_t>(v) : INT64_MIN);
   } else {
     return static_cast<T>(v);
   }

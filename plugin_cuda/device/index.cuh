@@ -26,6 +26,7 @@ inline constexpr int64_t kPieceElements = int64_t{1} << 30;
 
 template <int N>
 struct Strided {
+  static constexpr int kOperands = N;
   char* base[N];
   int64_t stride[N][kIndexDims];  // bytes; dimension 0 is the innermost
   Divider size[kIndexDims];

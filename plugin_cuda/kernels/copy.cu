@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// copy: every pair of dtypes, any strides. Elements of one dtype are moved by size, 16 bytes at a time where both sides
+// are dense, and in square tiles through shared memory where they lie across each other.
+#include "plugin_cuda/device/copy.cuh"
+
+#include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/index.cuh"
+#include "tenon/sdk/ops/clone.h"
+#include "tenon/sdk/ops/copy.h"
+
+namespace tenon::cuda {
+namespace {
+
+using namespace sdk;
+
+struct alignas(16) Sixteen {
+  uint32_t w[4];
+};
+
+__global__ void move_dense(char* to, const char* from, int64_t bytes) {
+  const int64_t packs = bytes / 16;
+  for (int64_t i = global_thread(); i < packs; i += global_threads()) {
+    reinterpret_cast<Sixteen*>(to)[i] = reinterpret_cast<const Sixteen*>(from)[i];
+  }
+  for (int64_t i = packs * 16 + global_thread(); i < bytes; i += global_threads()) to[i] = from[i];
+}
+
+template <class U>
+__global__ void move(Strided<2> at) {
+  for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
+    int64_t offset[2];
+    at.offsets(static_cast<uint32_t>(i), offset);
+    write(at.base[0] + offset[0], read<U>(at.base[1] + offset[1]));
+  }
+}
+
+// Dimension 0 of `rest` is the one along which the output is dense, 1 the input's; tiles of 32 by 32 of these.
+struct Crossed {
+  Strided<2> rest;  // the other dimensions
+  int64_t n0, n1;
+  int64_t out1, in0;  // strides in bytes; out0 and in1 are an element
+};
+
+template <class U>
+__global__ void transpose(Crossed c) {
+  TN_SHARED(U, tile, 32 * 33);
+  const int64_t across = (c.n0 + 31) / 32, down = (c.n1 + 31) / 32, tiles = across * down * c.rest.numel;
+  const int x = static_cast<int>(threadIdx.x % 32), y0 = static_cast<int>(threadIdx.x / 32);
+  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    int64_t offset[2];
+    c.rest.offsets(static_cast<uint32_t>(t / (across * down)), offset);
+    const int64_t i0 = t % across * 32, j0 = t / across % down * 32;
+    for (int y = y0; y < 32; y += 8) {
+      if (i0 + y < c.n0 && j0 + x < c.n1) {
+        tile[y * 33 + x] = read<U>(c.rest.base[1] + offset[1] + (i0 + y) * c.in0 + (j0 + x) * int64_t{sizeof(U)});
+      }
+    }
+    __syncthreads();
+    for (int y = y0; y < 32; y += 8) {
+      if (i0 + x < c.n0 && j0 + y < c.n1) {
+        const U v = tile[x * 33 + y];
+        write(c.rest.base[0] + offset[0] + (i0 + x) * int64_t{sizeof(U)} + (j0 + y) * c.out1, v);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+template <class C>
+__global__ void cast(Strided<2> at, Code to, Code from) {
+  for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
+    int64_t offset[2];
+    at.offsets(static_cast<uint32_t>(i), offset);
+    store(at.base[0] + offset[0], to, load<C>(at.base[1] + offset[1], from));
+  }
+}
+
+// The dimension along which the source is dense while the output is not; -1: no use in tiles.
+int crossing(const StridedLoop& loop, int64_t item) {
+  if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0 || loop.sizes[0] < 16)
+    return -1;
+  for (int d = 1; d < loop.ndim; ++d) {
+    if (loop.strides[d][1] == item && loop.sizes[d] >= 16) return d;
+  }
+  return -1;
+}
+
+template <class U>
+void move_crossed(const Call& call, const StridedLoop& loop, int cross) {
+  StridedLoop rest(Ints(nullptr, 0));
+  rest.operands = 2;
+  rest.numel = loop.numel / (loop.sizes[0] * loop.sizes[cross]);
+  for (int k = 0; k < 2; ++k) rest.base[k] = loop.base[k];
+  for (int d = 1; d < loop.ndim; ++d) {
+    if (d == cross) continue;
+    rest.sizes[rest.ndim] = loop.sizes[d];
+    for (int k = 0; k < 2; ++k) rest.strides[rest.ndim][k] = loop.strides[d][k];
+    ++rest.ndim;
+  }
+  rest.finish();
+  each_piece<2>(rest, [&](const Strided<2>& piece) {
+    const Crossed c{piece, loop.sizes[0], loop.sizes[cross], loop.strides[cross][0], loop.strides[0][1]};
+    const int64_t tiles = ceil_div(c.n0, 32) * ceil_div(c.n1, 32) * piece.numel;
+    launch<transpose<U>>(call, {std::min(tiles, 4 * kMostBlocks), 256}, c);
+  });
+}
+
+}  // namespace
+
+void copy_elements(const Call& call, const Tensor& out, const Tensor& src) {
+  StridedLoop loop(out.sizes());
+  loop.add(out);
+  loop.add(src);
+  loop.finish();
+  if (loop.numel == 0) return;
+  if (out.dtype() != src.dtype()) {
+    with_compute(src.dtype(), [&](auto tag) {
+      each_piece<2>(loop, [&](const Strided<2>& at) {
+        launch<cast<tn_type(tag)>>(call, shape_for(at.numel, 256, 2), at, code_of(out.dtype()), code_of(src.dtype()));
+      });
+    });
+    return;
+  }
+  const int64_t item = item_size(out.dtype());
+  const auto places = reinterpret_cast<uintptr_t>(loop.base[0]) | reinterpret_cast<uintptr_t>(loop.base[1]);
+  if (loop.ndim == 1 && loop.strides[0][0] == item && loop.strides[0][1] == item && places % 16 == 0) {
+    const int64_t bytes = loop.numel * item;
+    launch<move_dense>(call, shape_for(bytes, 256, 16), loop.base[0], loop.base[1], bytes);
+    return;
+  }
+  const int cross = crossing(loop, item);
+  dispatch_size(out.dtype(), [&](auto tag) {
+    using U = tn_type(tag);
+    if (cross > 0) return move_crossed<U>(call, loop, cross);
+    each_piece<2>(loop, [&](const Strided<2>& at) { launch<move<U>>(call, shape_for(at.numel, 256, 2), at); });
+  });
+}
+
+namespace {
+
+tn_status copy(Call& call, Tensor out, Tensor, Tensor src, bool) {
+  copy_elements(call, out, src);
+  return TN_OK;
+}
+tn_status clone(Call& call, Tensor out, Tensor self, std::optional<int64_t>) {
+  copy_elements(call, out, self);
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(clone, clone, dtypes("all").any_strides());
+
+}  // namespace tenon::cuda
