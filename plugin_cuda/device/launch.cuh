@@ -68,6 +68,9 @@ struct Arguments<void (*)(P...)> {
 void emulate(const sdk::Call& call, const emulator::Launch& launch, void (*body)(void*), void* arg,
              void (*release)(void*));
 
+// Waits for the stream's work and copies to the host: for rows whose results have sizes that the data decides.
+void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes);
+
 template <auto Kernel, class... A>
 void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   using Tuple = typename detail::Arguments<decltype(Kernel)>::Tuple;
@@ -96,6 +99,14 @@ void launch(const sdk::Call& call, const Shape& s, const A&... args) {
       },
       kept);
   launched(status, index, config.stream, kernel_name<Kernel>());
+}
+
+inline void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes) {
+  const int index = device_of(call);
+  DeviceGuard on(index);
+  cudaStream_t stream = native(index, call.stream());
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync", index);
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", index);
 }
 #endif
 

@@ -151,7 +151,7 @@ void Block::report_stuck() {
 
 void Block::fail(FaultKind kind, const std::string& what) {
   if (!fault_) {
-    fault_.emplace(kind, "kernel " + launch.kernel + ", block " + text_of(index) + ", thread " +
+    fault_.emplace(kind, std::string("kernel ") + launch.kernel + ", block " + text_of(index) + ", thread " +
                              text_of(current->index) + ": " + what);
   }
   throw Stop{};

@@ -35,7 +35,7 @@ enum class Order { Forward, Reverse };
 void set_order(Order order);
 
 struct Launch {
-  std::string kernel;
+  const char* kernel = "";  // a literal
   Dim3 grid, block;
   std::size_t shared_bytes = 0;
 };

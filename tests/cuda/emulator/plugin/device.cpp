@@ -19,6 +19,10 @@ void emulate(const sdk::Call&, const emulator::Launch& launch, void (*body)(void
   release(arg);
 }
 
+void read_back(const sdk::Call&, void* host, const void* device, std::size_t bytes) {
+  std::memcpy(host, device, bytes);
+}
+
 namespace {
 
 constexpr uint32_t kAlignment = 256;  // as cudaMalloc's

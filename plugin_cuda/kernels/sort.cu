@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// sort and topk along a dimension: one sort of all elements by {row, key}. Where a key fills 64 bits, it is sorted by
+// key and then, as sorts are stable, by row.
+#include "plugin_cuda/device/copy.cuh"
+#include "plugin_cuda/device/fault.cuh"
+#include "plugin_cuda/device/order.cuh"
+#include "tenon/sdk/loops.h"
+#include "tenon/sdk/ops/embedding_dense_backward.h"
+#include "tenon/sdk/ops/sort.h"
+#include "tenon/sdk/ops/topk.h"
+
+namespace tenon::cuda {
+namespace {
+
+using namespace sdk;
+
+// Rows of n elements, in the order of their dimensions with the sorted one taken out.
+struct Line {
+  char* p;
+  Code code;
+  int32_t ndim;
+  int64_t size[kMaxDims], stride[kMaxDims];  // of the rows; bytes
+  int64_t along;
+  TN_DEVICE char* at(int64_t row, int64_t i) const {
+    int64_t offset = i * along;
+    for (int d = ndim - 1; d >= 0; --d) {
+      offset += row % size[d] * stride[d];
+      row /= size[d];
+    }
+    return p + offset;
+  }
+};
+
+Line line_of(const Tensor& t, int dim) {
+  Line l{};
+  l.p = t.data<char>();
+  l.code = code_of(t.dtype());
+  const int64_t item = item_size(t.dtype());
+  for (int d = 0; d < t.ndim(); ++d) {
+    if (d == dim) {
+      l.along = t.stride(d) * item;
+      continue;
+    }
+    l.size[l.ndim] = t.size(d);
+    l.stride[l.ndim++] = t.stride(d) * item;
+  }
+  return l;
+}
+
+__global__ void make_keys(Line in, Pairs to, int64_t n, bool descending, bool with_row) {
+  for (int64_t i = global_thread(); i < to.n; i += global_threads()) {
+    const int64_t row = i / n;
+    uint64_t key = key_of(in.at(row, i % n), in.code);
+    if (descending) key = with_row ? static_cast<uint32_t>(~key) : ~key;
+    to.keys[i] = with_row ? static_cast<uint64_t>(row) << 32 | key : key;
+    to.values[i] = static_cast<uint32_t>(i);
+  }
+}
+
+__global__ void rows_as_keys(Pairs p, int64_t n) {
+  for (int64_t i = global_thread(); i < p.n; i += global_threads()) {
+    p.values[i] = p.values_out[i];
+    p.keys[i] = p.values_out[i] / static_cast<uint64_t>(n);
+  }
+}
+
+// The first k of each row.
+__global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t n, int64_t k) {
+  for (int64_t i = global_thread(); i < p.n / n * k; i += global_threads()) {
+    const int64_t row = i / k, from = p.values_out[row * n + i % k] - row * n;
+    const char* element = in.at(row, from);
+    char* to = values.at(row, i % k);
+    const int64_t bytes = code_bytes(in.code);
+    for (int64_t b = 0; b < bytes; ++b) to[b] = element[b];
+    write(indices.at(row, i % k), from);
+  }
+}
+
+tn_status ordered(const Call& call, const Tensor& values, const Tensor& indices, const Tensor& self, int64_t given,
+                  int64_t k, bool descending) {
+  const int dim = wrap_dim(given, self.ndim());
+  const int64_t n = self.ndim() ? self.size(dim) : 1, all = self.numel();
+  if (all == 0 || k == 0) return TN_OK;
+  if (all >= int64_t{1} << 31) return TN_DECLINED;
+  const SortMemory memory(call, all);
+  const Line in = line_of(self, dim);
+  const bool wide = key_bits(in.code) == 64;
+  const int row_bits = bits_for(all / n);
+  launch<make_keys>(call, shape_for(all), in, memory.pairs, n, descending, !wide);
+  sort_pairs(call, memory.pairs, wide ? 64 : 32 + row_bits, memory.scratch, memory.scratch_bytes);
+  if (wide && row_bits > 0) {
+    launch<rows_as_keys>(call, shape_for(all), memory.pairs, n);
+    sort_pairs(call, memory.pairs, row_bits, memory.scratch, memory.scratch_bytes);
+  }
+  launch<take_sorted>(call, shape_for(all / n * k), in, line_of(values, dim), line_of(indices, dim), memory.pairs, n,
+                      k);
+  return TN_OK;
+}
+
+tn_status sort(Call& call, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t dim,
+               bool descending) {
+  return ordered(call, values, indices, self, dim, self.ndim() ? self.size(wrap_dim(dim, self.ndim())) : 1, descending);
+}
+tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t dim, bool largest, bool) {
+  return ordered(call, values, indices, self, dim, k, largest);
+}
+
+tn_status self_workspace(tn_call* call, uint64_t* bytes) {
+  *bytes = sort_workspace_bytes(Tensor(call->in[0].u.tensor).numel());
+  return TN_OK;
+}
+
+// The gradient of an embedding: positions sorted by the row that they name, so that each row is summed in order.
+struct Rows {
+  char* out;
+  const char* grad;
+  const char* index;
+  Code code, index_code;
+  int64_t width, height, skipped;
+  bool by_count;
+  Faults faults;
+};
+
+__global__ void index_keys(Rows r, Pairs p) {
+  for (int64_t i = global_thread(); i < p.n; i += global_threads()) {
+    const int64_t v = load<int64_t>(r.index + i * code_bytes(r.index_code), r.index_code);
+    const bool inside = v >= 0 && v < r.height;
+    if (!inside) r.faults.report(TN_ERROR_INDEX, v, r.height);
+    p.keys[i] = static_cast<uint64_t>(inside ? v : r.height);
+    p.values[i] = static_cast<uint32_t>(i);
+  }
+}
+
+// The thread at the first position of a row sums one column of it.
+template <class C>
+__global__ void sum_rows(Rows r, Pairs p) {
+  const int64_t item = code_bytes(r.code);
+  for (int64_t t = global_thread(); t < p.n * r.width; t += global_threads()) {
+    const int64_t first = t / r.width, column = t % r.width;
+    const uint64_t row = p.keys_out[first];
+    if (first > 0 && p.keys_out[first - 1] == row) continue;
+    if (static_cast<int64_t>(row) >= r.height || static_cast<int64_t>(row) == r.skipped) continue;
+    C sum = 0;
+    int64_t i = first;
+    for (; i < p.n && p.keys_out[i] == row; ++i) {
+      sum += load<C>(r.grad + (p.values_out[i] * r.width + column) * item, r.code);
+    }
+    if (r.by_count) sum /= static_cast<C>(i - first);
+    store(r.out + (static_cast<int64_t>(row) * r.width + column) * item, r.code, sum);
+  }
+}
+
+tn_status embedding_dense_backward(Call& call, Tensor out, Tensor grad, Tensor indices, int64_t height,
+                                   int64_t padding_idx, bool by_count) {
+  fill_elements(call, out, 0);
+  const int64_t n = indices.numel();
+  if (out.numel() == 0 || n == 0) return TN_OK;
+  if (n >= int64_t{1} << 31) return TN_DECLINED;
+  const SortMemory memory(call, n);
+  const Rows r{out.data<char>(),
+               grad.data<char>(),
+               indices.data<char>(),
+               code_of(grad.dtype()),
+               code_of(indices.dtype()),
+               out.size(1),
+               height,
+               padding_idx,
+               by_count,
+               Faults(call)};
+  launch<index_keys>(call, shape_for(n), r, memory.pairs);
+  sort_pairs(call, memory.pairs, bits_for(height + 1), memory.scratch, memory.scratch_bytes);
+  if (grad.dtype() == kFloat64)
+    launch<sum_rows<double>>(call, shape_for(n * r.width), r, memory.pairs);
+  else
+    launch<sum_rows<float>>(call, shape_for(n * r.width), r, memory.pairs);
+  return TN_OK;
+}
+
+tn_status indices_workspace(tn_call* call, uint64_t* bytes) {
+  *bytes = sort_workspace_bytes(Tensor(call->in[1].u.tensor).numel());
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace));
+TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(self_workspace));
+TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
+          dtypes("floating").mixed_dtypes().workspace(indices_workspace));
+
+}  // namespace tenon::cuda

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The sort of the device's library. tests/cuda/reference stands in for it where kernels are emulated.
+#pragma once
+
+#include "tenon/sdk/kernel.h"
+
+namespace tenon::cuda {
+
+struct Pairs {
+  uint64_t *keys, *keys_out;
+  uint32_t *values, *values_out;
+  int64_t n;
+};
+
+// Scratch that sort_pairs() wants for n pairs, in bytes.
+std::size_t sort_scratch(int64_t n);
+
+// Ascending by the lowest `bits` bits of the keys, stable.
+void sort_pairs(const sdk::Call& call, const Pairs& pairs, int bits, void* scratch, std::size_t scratch_bytes);
+
+}  // namespace tenon::cuda
