@@ -8,6 +8,7 @@
 #include "plugin_cuda/device/index.cuh"
 #include "tenon/sdk/ops/clone.h"
 #include "tenon/sdk/ops/copy.h"
+#include "tenon/sdk/ops/flip.h"
 
 namespace tenon::cuda {
 namespace {
@@ -148,8 +149,28 @@ tn_status clone(Call& call, Tensor out, Tensor self, std::optional<int64_t>) {
   return TN_OK;
 }
 
+// From the other end of each of these dimensions, with its stride turned.
+tn_status flip(Call& call, Tensor out, Tensor self, Ints dims) {
+  int64_t strides[kMaxDims];
+  tn_tensor view = *self.abi();
+  for (int d = 0; d < self.ndim(); ++d) strides[d] = self.stride(d);
+  view.strides = strides;
+  view.flags &= ~static_cast<uint32_t>(TN_TENSOR_CONTIGUOUS);
+  int64_t begin = 0;
+  for (int64_t given : dims) {
+    const int d = wrap_dim(given, self.ndim());
+    if (self.ndim() == 0) break;
+    begin += (self.size(d) - 1) * strides[d];
+    strides[d] = -strides[d];
+  }
+  view.byte_offset += static_cast<uint64_t>(begin * item_size(self.dtype()));
+  if (out.numel() > 0) copy_elements(call, out, Tensor(&view));
+  return TN_OK;
+}
+
 }  // namespace
 
+TN_KERNEL(flip, flip, dtypes("all").any_strides());
 TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 TN_KERNEL(clone, clone, dtypes("all").any_strides());
 

@@ -10,6 +10,13 @@
 
 #include "tests/cuda/emulator/emulator.h"
 
+// The runtime's headers give these a meaning for other compilers.
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __forceinline__
+#undef __launch_bounds__
+#undef __align__
 #define __global__
 #define __device__
 #define __host__

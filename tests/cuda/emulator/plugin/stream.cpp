@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "plugin_cuda/device/launch.cuh"
+// Before the emulator's words of CUDA, which its structs have as fields.
 #include "plugin_cuda/runtime/runtime.h"
+//
+#include "plugin_cuda/device/launch.cuh"
 #include "tests/cuda/fake/control.h"
 
 namespace tenon::cuda {
