@@ -19,7 +19,7 @@ done
 # All that these need, but for the C library, the driver and the toolkit.
 for file in "$stage"/bin/* "$stage"/lib/*.so*; do
   LD_LIBRARY_PATH="$stage/lib" ldd "$file" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $3}'
-done | sort -u | grep -vE "^$stage|/(libc|libm|libdl|librt|libpthread|libstdc++|libgcc_s|ld-linux[^/]*|libcuda|libcu[A-Za-z_]*|libnv[^/]*)\.so" |
+done | sort -u | grep -vE "^$stage|/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*|libcuda|libcu[A-Za-z_]*|libnv[^/]*)\.so" |
   while read -r file; do cp -L "$file" "$stage/lib/"; done
 for file in "$stage"/bin/* "$stage"/lib/*.so*; do chmod u+w "$file"; done
 cp -r tests/oracle "$stage/share/oracle"
