@@ -118,6 +118,6 @@ tn_status cat(Call& call, Tensor out, TensorList tensors, int64_t given) {
 
 }  // namespace
 
-TN_KERNEL(cat, cat, dtypes("all").any_strides());
+TN_KERNEL(cat, cat, dtypes("all").any_strides().capture_safe());
 
 }  // namespace tenon::cuda

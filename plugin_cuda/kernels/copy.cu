@@ -170,8 +170,8 @@ tn_status flip(Call& call, Tensor out, Tensor self, Ints dims) {
 
 }  // namespace
 
-TN_KERNEL(flip, flip, dtypes("all").any_strides());
-TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
-TN_KERNEL(clone, clone, dtypes("all").any_strides());
+TN_KERNEL(flip, flip, dtypes("all").any_strides().capture_safe());
+TN_KERNEL(copy, copy, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
+TN_KERNEL(clone, clone, dtypes("all").any_strides().capture_safe());
 
 }  // namespace tenon::cuda

@@ -169,10 +169,10 @@ tn_status cummin(Call& call, Tensor values, Tensor indices, Tensor self, int64_t
 
 }  // namespace
 
-TN_KERNEL(cumsum, cumsum, dtypes("all"));
-TN_KERNEL(cumprod, cumprod, dtypes("all"));
-TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating"));
-TN_KERNEL(cummax, cummax, dtypes("all"));
-TN_KERNEL(cummin, cummin, dtypes("all"));
+TN_KERNEL(cumsum, cumsum, dtypes("all").capture_safe());
+TN_KERNEL(cumprod, cumprod, dtypes("all").capture_safe());
+TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").capture_safe());
+TN_KERNEL(cummax, cummax, dtypes("all").capture_safe());
+TN_KERNEL(cummin, cummin, dtypes("all").capture_safe());
 
 }  // namespace tenon::cuda

@@ -174,13 +174,13 @@ tn_status triangular(Call& call, Tensor out, Tensor self, int64_t diagonal) {
 
 }  // namespace
 
-TN_KERNEL(fill_Scalar, fill, dtypes("all").any_strides().inplace("0=0"));
-TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(zero, zero, dtypes("all").any_strides().inplace("0=0"));
-TN_KERNEL(arange_start_step, arange, dtypes("number"));
-TN_KERNEL(linspace, linspace, dtypes("number"));
-TN_KERNEL(eye_m, eye, dtypes("all"));
-TN_KERNEL(tril, triangular<true>, dtypes("all").inplace("0=0"));
-TN_KERNEL(triu, triangular<false>, dtypes("all").inplace("0=0"));
+TN_KERNEL(fill_Scalar, fill, dtypes("all").any_strides().inplace("0=0").capture_safe());
+TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(zero, zero, dtypes("all").any_strides().inplace("0=0").capture_safe());
+TN_KERNEL(arange_start_step, arange, dtypes("number").capture_safe());
+TN_KERNEL(linspace, linspace, dtypes("number").capture_safe());
+TN_KERNEL(eye_m, eye, dtypes("all").capture_safe());
+TN_KERNEL(tril, triangular<true>, dtypes("all").inplace("0=0").capture_safe());
+TN_KERNEL(triu, triangular<false>, dtypes("all").inplace("0=0").capture_safe());
 
 }  // namespace tenon::cuda

@@ -460,17 +460,17 @@ tn_status index_put(Call& call, Tensor out, Tensor self, TensorList indices, Ten
 
 }  // namespace
 
-TN_KERNEL(gather, gather, dtypes("all").any_strides().mixed_dtypes());
-TN_KERNEL(scatter_src, scatter_src, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(scatter_value, scatter_value, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(scatter_add, scatter_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(scatter_reduce_two, scatter_reduce, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(index_select, index_select, dtypes("all").any_strides().mixed_dtypes());
-TN_KERNEL(index_copy, index_copy, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(index_add, index_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(index_fill_int_Scalar, index_fill, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(_index, index, dtypes("all").any_strides().mixed_dtypes());
-TN_KERNEL(index_put, index_put, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
-TN_KERNEL(embedding, embedding, dtypes("floating").mixed_dtypes());
+TN_KERNEL(gather, gather, dtypes("all").any_strides().mixed_dtypes().capture_safe());
+TN_KERNEL(scatter_src, scatter_src, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(scatter_value, scatter_value, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(scatter_add, scatter_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(scatter_reduce_two, scatter_reduce, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(index_select, index_select, dtypes("all").any_strides().mixed_dtypes().capture_safe());
+TN_KERNEL(index_copy, index_copy, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(index_add, index_add, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(index_fill_int_Scalar, index_fill, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(_index, index, dtypes("all").any_strides().mixed_dtypes().capture_safe());
+TN_KERNEL(index_put, index_put, dtypes("all").any_strides().mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(embedding, embedding, dtypes("floating").mixed_dtypes().capture_safe());
 
 }  // namespace tenon::cuda

@@ -228,7 +228,8 @@ tn_status backward_workspace(tn_call* call, uint64_t* bytes) {
 
 }  // namespace
 
-TN_KERNEL(native_layer_norm, layer_norm, dtypes("floating"));
-TN_KERNEL(native_layer_norm_backward, layer_norm_backward, dtypes("floating").workspace(backward_workspace));
+TN_KERNEL(native_layer_norm, layer_norm, dtypes("floating").capture_safe());
+TN_KERNEL(native_layer_norm_backward, layer_norm_backward,
+          dtypes("floating").workspace(backward_workspace).capture_safe());
 
 }  // namespace tenon::cuda

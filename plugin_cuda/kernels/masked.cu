@@ -62,8 +62,9 @@ tn_status masked_fill_tensor(Call& call, Tensor out, Tensor self, Tensor mask, T
 
 }  // namespace
 
-TN_KERNEL(masked_fill_Scalar, masked_fill, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+TN_KERNEL(masked_fill_Scalar, masked_fill,
+          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
 TN_KERNEL(masked_fill_Tensor, masked_fill_tensor,
-          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
+          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
 
 }  // namespace tenon::cuda

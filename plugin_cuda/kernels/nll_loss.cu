@@ -146,9 +146,9 @@ tn_status backward(Call& call, Tensor out, Tensor grad, Tensor self, Tensor targ
 
 }  // namespace
 
-TN_KERNEL(nll_loss_forward, forward, dtypes("floating"));
-TN_KERNEL(nll_loss2d_forward, forward, dtypes("floating"));
-TN_KERNEL(nll_loss_backward, backward, dtypes("floating"));
-TN_KERNEL(nll_loss2d_backward, backward, dtypes("floating"));
+TN_KERNEL(nll_loss_forward, forward, dtypes("floating").capture_safe());
+TN_KERNEL(nll_loss2d_forward, forward, dtypes("floating").capture_safe());
+TN_KERNEL(nll_loss_backward, backward, dtypes("floating").capture_safe());
+TN_KERNEL(nll_loss2d_backward, backward, dtypes("floating").capture_safe());
 
 }  // namespace tenon::cuda

@@ -262,17 +262,17 @@ tn_status prim_philox(Call& call, Tensor out, Ints, std::optional<DType>, std::o
 
 }  // namespace
 
-TN_KERNEL(uniform, uniform, dtypes("floating").inplace("0=0"));
-TN_KERNEL(normal, normal, dtypes("floating").inplace("0=0"));
-TN_KERNEL(exponential, exponential, dtypes("floating").inplace("0=0"));
-TN_KERNEL(random_from, random_from, dtypes("all").inplace("0=0"));
-TN_KERNEL(random_to, random_to, dtypes("all").inplace("0=0"));
-TN_KERNEL(random, random_range, dtypes("all").inplace("0=0"));
-TN_KERNEL(bernoulli, bernoulli, dtypes("floating"));
-TN_KERNEL(bernoulli_float, bernoulli_float, dtypes("all").inplace("0=0"));
-TN_KERNEL(bernoulli_Tensor, bernoulli_tensor, dtypes("all").mixed_dtypes().inplace("0=0"));
-TN_KERNEL(native_dropout, native_dropout, dtypes("floating"));
-TN_KERNEL(native_dropout_backward, native_dropout_backward, dtypes("floating"));
-TN_KERNEL(prim_philox, prim_philox, dtypes("int32"));
+TN_KERNEL(uniform, uniform, dtypes("floating").inplace("0=0").capture_safe());
+TN_KERNEL(normal, normal, dtypes("floating").inplace("0=0").capture_safe());
+TN_KERNEL(exponential, exponential, dtypes("floating").inplace("0=0").capture_safe());
+TN_KERNEL(random_from, random_from, dtypes("all").inplace("0=0").capture_safe());
+TN_KERNEL(random_to, random_to, dtypes("all").inplace("0=0").capture_safe());
+TN_KERNEL(random, random_range, dtypes("all").inplace("0=0").capture_safe());
+TN_KERNEL(bernoulli, bernoulli, dtypes("floating").capture_safe());
+TN_KERNEL(bernoulli_float, bernoulli_float, dtypes("all").inplace("0=0").capture_safe());
+TN_KERNEL(bernoulli_Tensor, bernoulli_tensor, dtypes("all").mixed_dtypes().inplace("0=0").capture_safe());
+TN_KERNEL(native_dropout, native_dropout, dtypes("floating").capture_safe());
+TN_KERNEL(native_dropout_backward, native_dropout_backward, dtypes("floating").capture_safe());
+TN_KERNEL(prim_philox, prim_philox, dtypes("int32").capture_safe());
 
 }  // namespace tenon::cuda

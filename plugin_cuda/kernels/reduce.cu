@@ -173,18 +173,19 @@ tn_status var(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, std:
 
 }  // namespace
 
-TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides().workspace(reduction_workspace));
-TN_KERNEL(prod, prod, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(prod_dim_int, prod_dim, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(any, whole<true>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(any_dim, along<true>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(any_dims, several<true>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(all, whole<false>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(all_dim, along<false>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(all_dims, several<false>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(norm_ScalarOpt_dim, norm, dtypes("floating").any_strides().workspace(reduction_workspace));
-TN_KERNEL(var_correction, var, dtypes("floating").any_strides().workspace(reduction_workspace));
-TN_KERNEL(var_mean_correction, var_mean, dtypes("floating").any_strides().workspace(reduction_workspace));
+TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(prod, prod, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(prod_dim_int, prod_dim, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any, whole<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any_dim, along<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any_dims, several<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all, whole<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all_dim, along<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all_dims, several<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(norm_ScalarOpt_dim, norm, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(var_correction, var, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(var_mean_correction, var_mean,
+          dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 
 }  // namespace tenon::cuda

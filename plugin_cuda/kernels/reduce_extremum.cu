@@ -85,13 +85,13 @@ tn_status position(Call& call, Tensor out, Tensor self, std::optional<int64_t> d
 }  // namespace
 
 // Indices count in row-major order, which a row of several dimensions has only in row-major memory.
-TN_KERNEL(argmax, position<true>, dtypes("number").workspace(reduction_workspace));
-TN_KERNEL(argmin, position<false>, dtypes("number").workspace(reduction_workspace));
-TN_KERNEL(max_dim, along<true>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(min_dim, along<false>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(max, whole<true>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(min, whole<false>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(amax, over_dims<true>, dtypes("all").any_strides().workspace(reduction_workspace));
-TN_KERNEL(amin, over_dims<false>, dtypes("all").any_strides().workspace(reduction_workspace));
+TN_KERNEL(argmax, position<true>, dtypes("number").workspace(reduction_workspace).capture_safe());
+TN_KERNEL(argmin, position<false>, dtypes("number").workspace(reduction_workspace).capture_safe());
+TN_KERNEL(max_dim, along<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(min_dim, along<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(max, whole<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(min, whole<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(amax, over_dims<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(amin, over_dims<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
 
 }  // namespace tenon::cuda

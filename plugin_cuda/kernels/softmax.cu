@@ -161,9 +161,9 @@ tn_status gradient(Call& call, Tensor out, Tensor grad, Tensor result, int64_t d
 
 }  // namespace
 
-TN_KERNEL(_softmax, softmax<false>, dtypes("floating").inplace("0=0"));
-TN_KERNEL(_log_softmax, softmax<true>, dtypes("floating").inplace("0=0"));
-TN_KERNEL(_softmax_backward_data, gradient<false>, dtypes("floating"));
-TN_KERNEL(_log_softmax_backward_data, gradient<true>, dtypes("floating"));
+TN_KERNEL(_softmax, softmax<false>, dtypes("floating").inplace("0=0").capture_safe());
+TN_KERNEL(_log_softmax, softmax<true>, dtypes("floating").inplace("0=0").capture_safe());
+TN_KERNEL(_softmax_backward_data, gradient<false>, dtypes("floating").capture_safe());
+TN_KERNEL(_log_softmax_backward_data, gradient<true>, dtypes("floating").capture_safe());
 
 }  // namespace tenon::cuda

@@ -184,9 +184,9 @@ tn_status indices_workspace(tn_call* call, uint64_t* bytes) {
 
 }  // namespace
 
-TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace));
-TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(self_workspace));
+TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
+TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
-          dtypes("floating").mixed_dtypes().workspace(indices_workspace));
+          dtypes("floating").mixed_dtypes().workspace(indices_workspace).capture_safe());
 
 }  // namespace tenon::cuda

@@ -5,6 +5,7 @@
 
 #include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
+#include "tests/cuda/training.h"
 
 namespace tenon::test {
 namespace {
@@ -27,6 +28,8 @@ void move(const Tensor& to, const Tensor& from) {
 
 Tensor bytes(int64_t n) { return empty({n}, TensorOptions(kByte).device(kCUDA)); }
 Tensor host(int64_t n, int value) { return full({n}, value, kByte); }
+
+TEST_F(CudaGraph, AStepOfTrainingIsReplayed) { replay_a_step_of_training(); }
 
 // As a step of training: what it reads stays where it is, what it makes is the graph's.
 TEST_F(CudaGraph, AReplayComputesWithNewValues) {

@@ -133,8 +133,9 @@ std::string apply_of(const Line& l, const std::string& mark) {
 }
 
 // One kernel: typed parameters, and which go into the loop as operands and which as numbers. `run` begins the call and
-// `end` ends it.
-std::string kernel_of(const Line& l, const Overload& o, const std::string& run, const std::string& end) {
+// `end` ends it; `traits` are added to what the kernel says of itself.
+std::string kernel_of(const Line& l, const Overload& o, const std::string& run, const std::string& end,
+                      const std::string& traits) {
   static const std::map<char, std::string> types = {{'t', "Tensor"},
                                                     {'n', "Scalar"},
                                                     {'l', "Scalar"},
@@ -160,7 +161,7 @@ std::string kernel_of(const Line& l, const Overload& o, const std::string& run, 
   }
   return head + ") {\n  return " + run + ", out, {" + operands + "}, {" + params + "}" + end + ");\n}\n" +
          "TN_KERNEL(" + ident + ", " + ident + "_kernel, dtypes(\"" + l.dtypes +
-         "\").any_strides().broadcasts().inplace(\"" + inplace + "\"));\n";
+         "\").any_strides().broadcasts().inplace(\"" + inplace + "\")" + traits + ");\n";
 }
 
 std::string source_of(const Line& l) {
@@ -179,7 +180,7 @@ std::string source_of(const Line& l) {
                                   [](const Overload& o) { return o.kinds.find('l') != std::string::npos; });
   s += limits ? "#include \"plugin_cpu/number.h\"\n\n" : "\n";
   s += "namespace tenon::cpu::pw {\nnamespace {\n\n";
-  for (const Overload& o : l.overloads) s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard) + "\n";
+  for (const Overload& o : l.overloads) s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard, "") + "\n";
   s += "}  // namespace\n";
   if (l.shared) s += "\nconst Loops& loops_" + l.name + "() { return loops(); }\n";
   return s + "}  // namespace tenon::cpu::pw\n";
@@ -209,7 +210,7 @@ std::string cuda_source_of(const std::vector<Line>& lines) {
     s += "  static constexpr Guard kGuard = Guard::" + l.guard + ";\n";
     s += "  " + apply_of(l, "TN_HD") + "\n};\n";
     for (const Overload& o : l.overloads) {
-      s += kernel_of(l, o, "run<" + op + ">(call, " + cuda_types().at(l.dtypes) + "{}", "");
+      s += kernel_of(l, o, "run<" + op + ">(call, " + cuda_types().at(l.dtypes) + "{}", "", ".capture_safe()");
     }
   }
   return s + "\n}  // namespace\n}  // namespace tenon::cuda::pw\n";
