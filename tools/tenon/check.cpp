@@ -50,6 +50,8 @@ void describe(const CheckOptions& o, CheckResult& r) {
   const ChildResult child = run_in_child(
       [&](const Send& send) {
         const plugins::Info info = open(o.file);
+        TENON_CHECK(info.device != "any", ValueError,
+                    "it brings ops, dtypes or layouts for tensors on other devices, and no device to check");
         const Place place = check::find_place(info.device);
         TENON_CHECK(place.slot >= 0, ValueError, "its device '", info.device, "' cannot be used");
         send(json{{"name", info.name},
@@ -60,7 +62,7 @@ void describe(const CheckOptions& o, CheckResult& r) {
                  .dump());
       },
       o.seconds);
-  TENON_CHECK(child.failure.empty(), ValueError, o.file, ": cannot be checked, as opening it failed: ", child.failure,
+  TENON_CHECK(child.failure.empty(), ValueError, o.file, ": cannot be checked: ", child.failure,
               ". `tenon inspect` shows what the file says of itself");
   const json said = json::parse(child.text);
   r.plugin = said.at("name");

@@ -13,8 +13,11 @@
 #include "commands.h"
 #include "elf_names.h"
 #include "table.h"
+#include "tenon/abi/ext/dtype.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/op.h"
 
 namespace tenon::command {
 namespace {
@@ -62,9 +65,22 @@ ordered_json extensions_of(const tn_ext* e) {
   ordered_json out = ordered_json::array();
   for (std::size_t n = 0; e; e = e->next) {
     TENON_CHECK(++n <= kMostExtensions, ValueError, "its chain of extensions does not end");
-    out.push_back(core::join(extension_name(e->id), " 1.", e->minor));
+    std::string name;
+    if (e->id == TN_EXT_LAYOUT && e->struct_size >= offsetof(tn_ext_layout, flags)) {
+      name = text(reinterpret_cast<const tn_ext_layout*>(e)->name, "the name of a layout");
+      if (!name.empty() && name.size() <= 64) core::reserve_layout(name);  // kernels may name it
+    } else if (e->id == TN_EXT_DTYPE && e->struct_size >= offsetof(tn_ext_dtype, dtype_class)) {
+      name = text(reinterpret_cast<const tn_ext_dtype*>(e)->name, "the name of a dtype");
+    }
+    out.push_back(core::join(extension_name(e->id), " ", name, name.empty() ? "" : " ", "1.", e->minor));
   }
   return out;
+}
+
+// Only its init can say more of an op that the plugin registers itself.
+bool own_op(const tn_kernel& k) {
+  const std::string name = text(k.op, "the name of a kernel's op");
+  return name.find("::") != std::string::npos && !core::find_op(name);
 }
 
 // The names of the functions that a device table has.
@@ -96,14 +112,17 @@ ordered_json functions_of(const tn_device_api* d) {
 }
 
 ordered_json kernel_of(const tn_kernel& k) {
-  std::string fault = core::kernel_fault(k);
+  const bool own = own_op(k);
+  const std::string fault = own ? "" : core::kernel_fault(k);
   return {{"op", text(k.op, "the name of a kernel's op")},
           {"dtypes", text(k.dtypes, "the dtypes of a kernel")},
           {"layouts", text(k.layouts, "the layouts of a kernel")},
           {"inplace", text(k.inplace, "the in-place pairs of a kernel")},
           {"priority", k.priority},
           {"flags", names_of(k.flags, kKernelFlags)},
-          {"digest", fault.empty() ? "match" : "mismatch"},
+          {"digest", own             ? "own op"
+                     : fault.empty() ? "match"
+                                     : "mismatch"},
           {"fault", fault}};
 }
 
@@ -205,7 +224,8 @@ void print(const ordered_json& j) {
   for (const ordered_json& k : j["kernels"]) {
     std::string fault = k["fault"];
     good += fault.empty();
-    table.add({shown(k["op"]), shown(k["dtypes"]), fault.empty() ? "match" : "left out: " + fault, list(k["flags"])});
+    table.add({shown(k["op"]), shown(k["dtypes"]), fault.empty() ? shown(k["digest"]) : "left out: " + fault,
+               list(k["flags"])});
   }
   std::cout << "  kernels     " << j["kernels"].size() << ", " << good << " of which this core takes\n\n"
             << table.text();
