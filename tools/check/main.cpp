@@ -54,7 +54,7 @@ int run(const Options& o) {
   std::vector<const core::Op*> ops;
   for (int i = 0; i < core::op_count(); ++i) {
     core::Op& op = core::op_at(i);
-    if (i % o.shards == o.shard && op.row_call.load() && std::regex_search(op.name, wanted)) ops.push_back(&op);
+    if (i % o.shards == o.shard && callable(op) && std::regex_search(op.name, wanted)) ops.push_back(&op);
   }
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);

@@ -107,7 +107,7 @@ class Runner {
     }
     for (int i = 0; i < core::op_count(); ++i) {
       const core::Op& op = core::op_at(i);
-      if (op.row_call.load() && std::regex_search(op.name, wanted)) ops_.push_back(&op);
+      if (check::callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
     }
     TENON_CHECK(!ops_.empty() || !checks_.empty(), ValueError, "no operator and no check has a name with '", o.op, "'");
   }
