@@ -335,6 +335,7 @@ tn_status index_add(Call& call, Tensor out, Tensor self, int64_t given, Tensor i
 tn_status index_fill(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Scalar value) {
   const int dim = wrap_dim(given, self.ndim());
   start_from(call, out, self);
+  if (index.numel() == 0) return TN_OK;  // which a number's empty shape cannot tell
   std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end());
   if (!shape.empty()) shape[static_cast<std::size_t>(dim)] = index.numel();
   IndexLoop loop(call, Ints(shape.data(), self.ndim()));
