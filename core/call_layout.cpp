@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/arguments.h"
 #include "core/call.h"
 #include "core/capture.h"
 #include "core/composite.h"
@@ -17,49 +18,6 @@ namespace {
 
 std::atomic<int> g_densify{-1};
 
-template <class F>
-void each_argument(const Op& op, const tn_value* in, F&& visit) {
-  for (int i = 0; i < op.n_args; ++i) {
-    if (in[i].tag == TN_TAG_TENSOR) {
-      visit(i, *TensorImpl::from_view(in[i].u.tensor));
-    } else if (in[i].tag == TN_TAG_TENSOR_LIST) {
-      for (uint32_t k = 0; k < in[i].len; ++k) {
-        if (in[i].u.tensors[k]) visit(i, *TensorImpl::from_view(in[i].u.tensors[k]));
-      }
-    }
-  }
-}
-
-// Arguments with tensors replaced, which it keeps.
-struct Replaced {
-  tn_value in[kMaxArgs];
-  std::vector<Impl> kept;
-  std::vector<std::vector<const tn_tensor*>> lists;
-
-  template <class F>
-  Replaced(const Op& op, const tn_value* from, F&& replace) {
-    auto one = [&](int i, const tn_tensor* v) {
-      Impl t = replace(i, *TensorImpl::from_view(v));
-      if (!t) return v;
-      kept.push_back(std::move(t));
-      return static_cast<const tn_tensor*>(&kept.back()->view);
-    };
-    for (int i = 0; i < op.n_args; ++i) {
-      in[i] = from[i];
-      if (in[i].tag == TN_TAG_TENSOR) {
-        in[i].u.tensor = one(i, in[i].u.tensor);
-      } else if (in[i].tag == TN_TAG_TENSOR_LIST) {
-        std::vector<const tn_tensor*> list(in[i].u.tensors, in[i].u.tensors + in[i].len);
-        for (const tn_tensor*& p : list) {
-          if (p) p = one(i, p);
-        }
-        lists.push_back(std::move(list));
-        in[i].u.tensors = lists.back().data();
-      }
-    }
-  }
-};
-
 int layout_argument(const Op& op, const tn_value* in) {
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag == TN_TAG_LAYOUT && in[i].u.i64 != TN_STRIDED)
@@ -70,7 +28,8 @@ int layout_argument(const Op& op, const tn_value* in) {
 
 struct LayoutCall : CallFrame {
   int layout;
-  int result[kMaxOutputs] = {};  // layout slots
+  int result[kMaxOutputs] = {};      // layout slots
+  uint32_t facts[kMaxOutputs] = {};  // of results of a layout: bits from TN_LAYOUT_FLAG on
   LayoutCall(const Op& o, const tn_value* arguments, TensorImpl** results, Form f, int l)
       : CallFrame(o, arguments, results, f), layout(l) {}
 };
@@ -122,7 +81,7 @@ void ask_layout(LayoutCall& f) {
     f.result[k] = layout_slot_from_abi(outputs[k].layout);
     if (f.result[k] != 0) (void)layout_components(f.result[k]);  // ValueError: no such layout
     checked_numel(f.op().name, outputs[k].ndim, sizes[k]);
-    f.c.out[k].byte_offset = outputs[k].flags;
+    f.facts[k] = outputs[k].flags & ~0u << TN_LAYOUT_FLAG;
   }
 }
 
@@ -186,7 +145,7 @@ void make_composites(LayoutCall& f) {
     const OutMeta& o = f.c.out[k];
     f.write_back[k] = nullptr;
     Impl made = new_composite(f.result[k], o.dtype, f.slot, f.index, o.ndim, o.sizes);
-    made->view.flags = static_cast<uint32_t>(o.byte_offset) & ~0u << TN_LAYOUT_FLAG;
+    made->view.flags = f.facts[k];
     if (f.form == Form::Functional) {
       f.targets[k] = f.outs[k] = made.leak();
       f.fresh |= 1u << k;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/arguments.h"
 #include "core/call.h"
 #include "core/foreign.h"
 #include "tenon/core/error.h"
@@ -98,59 +99,38 @@ void copy_foreign(TensorImpl& dst, TensorImpl& src) {
 }
 
 bool knows_dtypes(const CallFrame& f, const KernelEntry& e) {
-  const auto unknown = [&](const tn_tensor* v) {
-    const ScalarType t = v ? TensorImpl::from_view(v)->dtype : kFloat;
-    return foreign(t) && !e.dtypes.has(t);
-  };
-  for (int i = 0; i < f.op().n_args; ++i) {
-    const tn_value& v = f.in[i];
-    if (v.tag == TN_TAG_TENSOR && unknown(v.u.tensor)) return false;
-    for (uint32_t k = 0; v.tag == TN_TAG_TENSOR_LIST && k < v.len; ++k) {
-      if (unknown(v.u.tensors[k])) return false;
-    }
-  }
-  return true;
+  bool all = true;
+  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) { all &= !foreign(t.dtype) || e.dtypes.has(t.dtype); });
+  return all;
 }
 
 bool call_as_float(CallFrame& f, const std::string& reason) {
   auto known = [](ScalarType t) { return foreign(t) && dtype_ext(t) != nullptr; };
   bool any = false;
-  tn_value in[kMaxArgs];
-  std::vector<Impl> kept;
-  std::vector<std::vector<const tn_tensor*>> lists;
-  std::vector<std::pair<TensorImpl*, TensorImpl*>> mutated;
-  auto floats = [&](int i, const tn_tensor* v) {
-    TensorImpl& t = *TensorImpl::from_view(v);
-    if (!known(t.dtype)) return v;
+  std::vector<std::pair<TensorImpl*, Impl>> mutated;
+  Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
+    if (!known(t.dtype)) return Impl();
     any = true;
-    kept.push_back(new_tensor(f.op().name, kFloat, t.slot, t.index, t.ndim(), t.view.sizes));
-    copy(*kept.back(), t);
-    if (f.op().args[i].mutates) mutated.emplace_back(&t, kept.back().get());
-    return static_cast<const tn_tensor*>(&kept.back()->view);
-  };
+    Impl floats = new_tensor(f.op().name, kFloat, t.slot, t.index, t.ndim(), t.view.sizes);
+    copy(*floats, t);
+    if (f.op().args[i].mutates) mutated.emplace_back(&t, floats);
+    return floats;
+  });
   for (int i = 0; i < f.op().n_args; ++i) {
-    in[i] = f.op().args[i].type == ArgType::Generator ? f.in[i] : f.c.in[i];
-    if (in[i].tag == TN_TAG_TENSOR) {
-      in[i].u.tensor = floats(i, in[i].u.tensor);
-    } else if (in[i].tag == TN_TAG_TENSOR_LIST) {
-      std::vector<const tn_tensor*> list(in[i].u.tensors, in[i].u.tensors + in[i].len);
-      for (const tn_tensor*& p : list) p = p ? floats(i, p) : p;
-      lists.push_back(std::move(list));
-      in[i].u.tensors = lists.back().data();
-    } else if (in[i].tag == TN_TAG_DTYPE && known(dtype_from_abi(in[i].u.dtype))) {
-      any = true;
-      in[i].u.dtype = abi_dtype(kFloat);
-    }
+    if (f.op().args[i].type == ArgType::Generator) args.in[i] = f.in[i];  // reserved already
+    if (args.in[i].tag != TN_TAG_DTYPE || !known(dtype_from_abi(args.in[i].u.dtype))) continue;
+    any = true;
+    args.in[i].u.dtype = abi_dtype(kFloat);
   }
   if (!any) return false;
   count_fallback(f, "cast", reason, 0);
   TensorImpl* outs[kMaxOutputs] = {};
-  call(f.op(), in, outs);
+  call(f.op(), args.in, outs);
   for (int k = 0; k < f.op().n_results; ++k) {
     Impl made = Impl::adopt(outs[k]);
     if (made) deliver(f, k, std::move(made), f.c.out[k].dtype);
   }
-  for (auto [given, made] : mutated) copy(*given, *made);
+  for (const auto& [given, made] : mutated) copy(*given, *made);
   return true;
 }
 
