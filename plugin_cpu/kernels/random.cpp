@@ -17,6 +17,7 @@
 #include "tenon/sdk/ops/normal.h"
 #include "tenon/sdk/ops/random.h"
 #include "tenon/sdk/philox.h"
+#include "tenon/sdk/whole_numbers.h"
 
 namespace tenon::cpu {
 namespace {
@@ -143,20 +144,7 @@ TN_KERNEL(random_to, random_to, dtypes("all").inplace("0=0"));
 // Up to the largest number below which the dtype holds all integers.
 tn_status random_range(Call&, Tensor out, Tensor, Generator g) {
   const DType t = out.dtype();
-  int64_t last = 1;
-  if (t == kFloat64)
-    last = int64_t{1} << 53;
-  else if (t == kFloat32)
-    last = 1 << 24;
-  else if (t == kFloat16)
-    last = 1 << 11;
-  else if (t == kBFloat16)
-    last = 1 << 8;
-  else if (t == kUInt8)
-    last = 255;
-  else if (is_integral(t))
-    last = static_cast<int64_t>((uint64_t{1} << (t.bits - 1)) - 1);
-  integers_to(out, g, 0, last, t == kInt64 || t == kFloat64);
+  integers_to(out, g, 0, last_whole_number(t), t == kInt64 || t == kFloat64);
   return TN_OK;
 }
 TN_KERNEL(random, random_range, dtypes("all").inplace("0=0"));

@@ -3,6 +3,7 @@
 // nonzero and masked_select: blocks count what they select, one block adds the counts up, the host reads the total and
 // makes the result, and blocks write from where theirs begins.
 #include "plugin_cuda/device/block.cuh"
+#include "plugin_cuda/device/chunks.cuh"
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/launch.cuh"
 #include "tenon/sdk/loops.h"
@@ -25,38 +26,12 @@ struct Selection {
   int64_t n, chunk, chunks;
   int64_t* starts;
 
-  TN_DEVICE int64_t set(int64_t i) const {
+  TN_DEVICE int64_t marks(int64_t i) const {
     const char* p = flags + i * item;
     if (code == Code::I64) return read<int64_t>(p) != 0;
     return load<double>(p, code) != 0;
   }
 };
-
-struct Add {
-  TN_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a + b; }
-};
-
-__global__ void count(Selection s) {
-  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
-  int64_t mine = 0;
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) mine += s.set(i);
-  mine = block_fold(mine, int64_t{0}, Add());
-  if (threadIdx.x == 0) s.starts[blockIdx.x] = mine;
-}
-
-// One block.
-__global__ void add_up(Selection s) {
-  int64_t before = 0;
-  for (int64_t tile = 0; tile < s.chunks; tile += blockDim.x) {
-    const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < s.chunks ? s.starts[i] : 0;
-    int64_t total;
-    const int64_t to_here = block_scan(mine, int64_t{0}, Add(), &total);
-    if (i < s.chunks) s.starts[i] = before + to_here - mine;
-    before += total;
-  }
-  if (threadIdx.x == 0) s.starts[s.chunks] = before;
-}
 
 // write(element, its place among the selected)
 template <class Write>
@@ -65,9 +40,9 @@ __global__ void spread(Selection s, Write write) {
   int64_t at = s.starts[blockIdx.x];
   for (int64_t tile = begin; tile < end; tile += blockDim.x) {
     const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < end ? s.set(i) : 0;
+    const int64_t mine = i < end ? s.marks(i) : 0;
     int64_t total;
-    const int64_t to_here = block_scan(mine, int64_t{0}, Add(), &total);
+    const int64_t to_here = block_scan(mine, int64_t{0}, AddCounts(), &total);
     if (mine) write(i, at + to_here - 1);
     at += total;
   }
@@ -101,8 +76,8 @@ Selection select(const Call& call, const Tensor& flags) {
 // How many are selected, with all starts in place.
 int64_t count_all(const Call& call, const Selection& s) {
   if (s.n == 0) return 0;
-  launch<count>(call, {s.chunks, kBlock}, s);
-  launch<add_up>(call, {1, 1024}, s);
+  launch<count_marks<Selection>>(call, {s.chunks, kBlock}, s);
+  launch<add_up_counts<Selection>>(call, {1, 1024}, s);
   int64_t total = 0;
   read_back(call, &total, s.starts + s.chunks, sizeof total);
   return total;

@@ -16,6 +16,7 @@
 #include "tenon/sdk/ops/random.h"
 #include "tenon/sdk/ops/uniform.h"
 #include "tenon/sdk/philox.h"
+#include "tenon/sdk/whole_numbers.h"
 
 namespace tenon::cuda {
 namespace {
@@ -205,20 +206,7 @@ tn_status random_to(Call& call, Tensor out, Tensor, int64_t to, Generator g) {
 // All whole numbers that a float holds exactly, all that are not negative of an integer.
 tn_status random_range(Call& call, Tensor out, Tensor, Generator g) {
   const DType t = out.dtype();
-  int64_t last = 1;
-  if (t == kFloat64)
-    last = int64_t{1} << 53;
-  else if (t == kFloat32)
-    last = 1 << 24;
-  else if (t == kFloat16)
-    last = 1 << 11;
-  else if (t == kBFloat16)
-    last = 1 << 8;
-  else if (t == kUInt8)
-    last = 255;
-  else if (is_integral(t))
-    last = static_cast<int64_t>((uint64_t{1} << (t.bits - 1)) - 1);
-  return integers_to(call, out, g, 0, last, t == kInt64 || t == kFloat64);
+  return integers_to(call, out, g, 0, last_whole_number(t), t == kInt64 || t == kFloat64);
 }
 
 tn_status bernoulli_float(Call& call, Tensor out, Tensor, double p, Generator g) {

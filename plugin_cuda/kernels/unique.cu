@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // _unique2 and unique_consecutive of all elements: sorted positions (or positions as they are), a flag where another
 // value begins, and the running count of flags as the group of each position. Two NaN are two different values.
+#include "plugin_cuda/device/chunks.cuh"
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/order.cuh"
 #include "tenon/sdk/ops/_unique2.h"
@@ -26,16 +27,12 @@ struct Groups {
   int64_t *inverse, *counts;  // null: not wanted
 
   TN_DEVICE int64_t position(int64_t i) const { return order == nullptr ? i : order[i]; }
-  TN_DEVICE int64_t begins(int64_t i) const {
+  TN_DEVICE int64_t marks(int64_t i) const {
     if (i == 0) return 1;
     const char *a = in + position(i - 1) * item, *b = in + position(i) * item;
     if (code == Code::I64) return read<int64_t>(a) != read<int64_t>(b);
     return load<double>(a, code) != load<double>(b, code);
   }
-};
-
-struct Add {
-  TN_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a + b; }
 };
 
 __global__ void make_keys(Groups g, Pairs to) {
@@ -45,37 +42,15 @@ __global__ void make_keys(Groups g, Pairs to) {
   }
 }
 
-__global__ void count_groups(Groups g) {
-  const int64_t begin = blockIdx.x * g.chunk, end = begin + g.chunk < g.n ? begin + g.chunk : g.n;
-  int64_t mine = 0;
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) mine += g.begins(i);
-  mine = block_fold(mine, int64_t{0}, Add());
-  if (threadIdx.x == 0) g.starts[blockIdx.x] = mine;
-}
-
-// One block.
-__global__ void add_up(Groups g) {
-  int64_t before = 0;
-  for (int64_t tile = 0; tile < g.chunks; tile += blockDim.x) {
-    const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < g.chunks ? g.starts[i] : 0;
-    int64_t total;
-    const int64_t to_here = block_scan(mine, int64_t{0}, Add(), &total);
-    if (i < g.chunks) g.starts[i] = before + to_here - mine;
-    before += total;
-  }
-  if (threadIdx.x == 0) g.starts[g.chunks] = before;
-}
-
 // counts is zero before; its sums are of integers, so that their order does not matter.
 __global__ void write_groups(Groups g) {
   const int64_t begin = blockIdx.x * g.chunk, end = begin + g.chunk < g.n ? begin + g.chunk : g.n;
   int64_t before = g.starts[blockIdx.x];
   for (int64_t tile = begin; tile < end; tile += blockDim.x) {
     const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < end ? g.begins(i) : 0;
+    const int64_t mine = i < end ? g.marks(i) : 0;
     int64_t total;
-    const int64_t group = before + block_scan(mine, int64_t{0}, Add(), &total) - 1;
+    const int64_t group = before + block_scan(mine, int64_t{0}, AddCounts(), &total) - 1;
     before += total;
     if (i >= end) continue;
     const int64_t from = g.position(i);
@@ -106,8 +81,8 @@ tn_status unique(Call& call, const Tensor& self, bool sorted, bool inverse, bool
       sort_pairs(call, memory.pairs, key_bits(g.code), memory.scratch, scratch);
       g.order = memory.pairs.values_out;
     }
-    launch<count_groups>(call, {g.chunks, kBlock}, g);
-    launch<add_up>(call, {1, 1024}, g);
+    launch<count_marks<Groups>>(call, {g.chunks, kBlock}, g);
+    launch<add_up_counts<Groups>>(call, {1, 1024}, g);
     read_back(call, &size, g.starts + g.chunks, sizeof size);
   }
   g.values = call.alloc_out(0, Ints(&size, 1), self.dtype()).data<char>();

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Counting marked elements: how many are marked before each chunk of them. S has n elements in `chunks` chunks of `chunk`
+// each, marks(i), and room for chunks + 1 counts at `starts`; the last is the total.
+#pragma once
+
+#include "plugin_cuda/device/block.cuh"
+
+namespace tenon::cuda {
+
+struct AddCounts {
+  TN_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a + b; }
+};
+
+// A block a chunk.
+template <class S>
+__global__ void count_marks(S s) {
+  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
+  int64_t mine = 0;
+  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) mine += s.marks(i);
+  mine = block_fold(mine, int64_t{0}, AddCounts());
+  if (threadIdx.x == 0) s.starts[blockIdx.x] = mine;
+}
+
+// One block.
+template <class S>
+__global__ void add_up_counts(S s) {
+  int64_t before = 0;
+  for (int64_t tile = 0; tile < s.chunks; tile += blockDim.x) {
+    const int64_t i = tile + threadIdx.x;
+    const int64_t mine = i < s.chunks ? s.starts[i] : 0;
+    int64_t total;
+    const int64_t to_here = block_scan(mine, int64_t{0}, AddCounts(), &total);
+    if (i < s.chunks) s.starts[i] = before + to_here - mine;
+    before += total;
+  }
+  if (threadIdx.x == 0) s.starts[s.chunks] = before;
+}
+
+}  // namespace tenon::cuda

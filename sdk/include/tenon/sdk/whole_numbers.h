@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tenon/sdk/dispatch.h"
+
+namespace tenon::sdk {
+
+// The largest number below which the dtype holds all that are whole; what `random` without bounds draws up to.
+inline int64_t last_whole_number(DType t) {
+  if (t == kFloat64) return int64_t{1} << 53;
+  if (t == kFloat32) return 1 << 24;
+  if (t == kFloat16) return 1 << 11;
+  if (t == kBFloat16) return 1 << 8;
+  if (t == kUInt8) return 255;
+  return is_integral(t) ? static_cast<int64_t>((uint64_t{1} << (t.bits - 1)) - 1) : 1;
+}
+
+}  // namespace tenon::sdk
