@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Counting marked elements: how many are marked before each chunk of them. S has n elements in `chunks` chunks of `chunk`
-// each, marks(i), and room for chunks + 1 counts at `starts`; the last is the total.
+// Counting marked elements: how many are marked before each chunk of them. S has n elements in `chunks` chunks of
+// `chunk` each, marks(i), and room for chunks + 1 counts at `starts`; the last is the total.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"
