@@ -11,6 +11,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -40,6 +41,36 @@ std::vector<Waiver> read_waivers(const std::string& path) {
     std::size_t comma = line.find(',');
     TENON_CHECK(comma != std::string::npos, ValueError, path, ": no reason in the line '", line, "'");
     out.push_back({line.substr(0, comma), line.substr(comma + 1)});
+  }
+  return out;
+}
+
+std::string trimmed(const std::string& s) {
+  const std::size_t first = s.find_first_not_of(" \t`"), last = s.find_last_not_of(" \t`");
+  return first == std::string::npos ? "" : s.substr(first, last - first + 1);
+}
+
+std::vector<std::string> cut(const std::string& s, char at) {
+  std::vector<std::string> out;
+  std::istringstream in(s);
+  for (std::string part; std::getline(in, part, at);) out.push_back(trimmed(part));
+  return out;
+}
+
+// Of the table "| op, op | when | reason |" in a page of markdown.
+std::set<std::string> read_staged(const std::string& path) {
+  std::set<std::string> out;
+  std::ifstream in(path);
+  TENON_CHECK(in, ValueError, "cannot open ", path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("| op |", 0) == 0 || line.rfind("|-", 0) == 0 || line[0] != '|') continue;
+    const std::vector<std::string> cells = cut(line.substr(1), '|');
+    TENON_CHECK(cells.size() == 3 && !cells[1].empty() && !cells[2].empty(), ValueError, path, ": the line '", line,
+                "' is not '| op, op | when | reason |'");
+    for (const std::string& op : cut(cells[0], ',')) {
+      TENON_CHECK(!op.empty() && out.insert(op).second, ValueError, path, ": '", op, "' in the line '", line,
+                  "' is empty or listed twice");
+    }
   }
   return out;
 }
@@ -129,8 +160,7 @@ class Report {
   }
   // What is staged and not listed with a reason, or listed and not staged.
   void check_staged(const std::string& path) {
-    std::set<std::string> listed;
-    for (const Waiver& w : read_waivers(path)) listed.insert(w.pattern);
+    const std::set<std::string> listed = read_staged(path);
     const std::set<std::string>& staged = fallbacks_["staged"];
     for (const std::string& op : staged) {
       if (!listed.count(op)) add("FAILED", op, "goes through the host, which " + path + " does not list");
@@ -199,7 +229,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", o.list, "say which cases are skipped, and why");
   app.add_option("--filter", o.filter, "only ids in which this regular expression is found");
   app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip");
-  app.add_option("--staged", o.staged, "file of 'op,reason' lines: exactly these go through the host");
+  app.add_option("--staged", o.staged, "page with a table '| op | when | reason |': exactly these go through the host");
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one case");
   app.add_option("--shard", o.shard, "of --shards parts of the files, run this one");
