@@ -120,6 +120,12 @@ void with_compute(sdk::DType d, F&& f) {
   return f(sdk::Type<int64_t>{});
 }
 
+// The same of dtypes that are floats.
+template <class F>
+void with_real(sdk::DType d, F&& f) {
+  d == sdk::kFloat64 ? f(sdk::Type<double>{}) : f(sdk::Type<float>{});
+}
+
 // N elements in one access, where the address is a multiple of their size.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
-#include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/dense.cuh"
 #include "plugin_cuda/device/launch.cuh"
 #include "tenon/sdk/ops/native_layer_norm.h"
 #include "tenon/sdk/ops/native_layer_norm_backward.h"
@@ -14,47 +14,6 @@ namespace tenon::cuda {
 namespace {
 
 using namespace sdk;
-
-// A row-major tensor of one dtype; null: absent.
-struct Dense {
-  char* p;
-  Code code;
-  int32_t item;
-  explicit Dense(const Tensor& t)
-      : p(t.defined() ? t.data<char>() : nullptr),
-        code(t.defined() ? code_of(t.dtype()) : Code::F32),
-        item(t.defined() ? static_cast<int32_t>(item_size(t.dtype())) : 4) {}
-  template <class C>
-  TN_DEVICE C get(int64_t i) const {
-    return load<C>(p + i * item, code);
-  }
-  template <class C>
-  TN_DEVICE C get_or(int64_t i, C absent) const {
-    return p == nullptr ? absent : get<C>(i);
-  }
-  template <class C>
-  TN_DEVICE void put(int64_t i, C v) const {
-    store(p + i * item, code, v);
-  }
-};
-
-struct Add {
-  template <class C>
-  TN_DEVICE C operator()(C a, C b) const {
-    return a + b;
-  }
-};
-
-template <class C>
-struct Two {
-  C a, b;
-};
-struct AddTwo {
-  template <class C>
-  TN_DEVICE Two<C> operator()(const Two<C>& x, const Two<C>& y) const {
-    return {x.a + y.a, x.b + y.b};
-  }
-};
 
 struct Forward {
   Dense out, mean, rstd, input, weight, bias;

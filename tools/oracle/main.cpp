@@ -161,7 +161,8 @@ class Report {
   // What is staged and not listed with a reason, or listed and not staged.
   void check_staged(const std::string& path) {
     const std::set<std::string> listed = read_staged(path);
-    const std::set<std::string>& staged = fallbacks_["staged"];
+    const auto found = fallbacks_.find("staged");
+    const std::set<std::string> staged = found == fallbacks_.end() ? std::set<std::string>() : found->second;
     for (const std::string& op : staged) {
       if (!listed.count(op)) add("FAILED", op, "goes through the host, which " + path + " does not list");
     }
