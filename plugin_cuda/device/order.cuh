@@ -35,6 +35,11 @@ TN_DEVICE uint64_t key_of(const char* p, Code code) {
       return static_cast<uint32_t>(static_cast<uint32_t>(load<int64_t>(p, code)) ^ 0x80000000u);
   }
 }
+TN_DEVICE bool is_nan(const char* p, Code code) {
+  if (code < Code::F16) return false;
+  const double v = load<double>(p, code);
+  return v != v;
+}
 inline int key_bits(Code code) { return code == Code::F64 || code == Code::I64 ? 64 : 32; }
 
 inline int bits_for(int64_t values) {

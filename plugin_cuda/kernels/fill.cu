@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // fill and zero; ranges, whose elements follow from their positions.
+#include <cmath>
 #include <cstring>
 
 #include "plugin_cuda/device/copy.cuh"
@@ -10,6 +11,7 @@
 #include "tenon/sdk/ops/eye.h"
 #include "tenon/sdk/ops/fill.h"
 #include "tenon/sdk/ops/linspace.h"
+#include "tenon/sdk/ops/logspace.h"
 #include "tenon/sdk/ops/tril.h"
 #include "tenon/sdk/ops/triu.h"
 #include "tenon/sdk/ops/zero.h"
@@ -58,6 +60,13 @@ template <class C>
 __global__ void range(char* p, Code code, Line<C> line) {
   const int64_t item = code_bytes(code);
   for (int64_t i = global_thread(); i < line.n; i += global_threads()) store(p + i * item, code, line.at(i));
+}
+
+__global__ void powers(char* p, Code code, double base, Line<double> line) {
+  const int64_t item = code_bytes(code);
+  for (int64_t i = global_thread(); i < line.n; i += global_threads()) {
+    store(p + i * item, code, std::pow(base, line.at(i)));
+  }
 }
 
 __global__ void identity(char* p, Code code, int64_t columns, int64_t n) {
@@ -138,10 +147,9 @@ tn_status arange(Call& call, Tensor out, Scalar start, Scalar, Scalar step, std:
 }
 
 template <class C>
-tn_status evenly(const Call& call, const Tensor& out, C a, C b) {
-  const int64_t n = out.numel();
+Line<C> evenly(int64_t n, C a, C b) {
   const C step = n > 1 ? (b - a) / static_cast<C>(n - 1) : C(0);
-  return run_line<C>(call, out, {a, step, b, n, n == 1 ? 1 : n / 2});
+  return {a, step, b, n, n == 1 ? 1 : n / 2};
 }
 double end_of(const Tensor& out, const Scalar& s) {
   return is_floating(out.dtype()) ? s.to<double>() : static_cast<double>(s.to<int64_t>());
@@ -149,8 +157,17 @@ double end_of(const Tensor& out, const Scalar& s) {
 tn_status linspace(Call& call, Tensor out, Scalar start, Scalar end, int64_t, std::optional<DType>,
                    std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   const double a = end_of(out, start), b = end_of(out, end);
-  if (out.dtype() == kFloat32) return evenly(call, out, static_cast<float>(a), static_cast<float>(b));
-  return evenly(call, out, a, b);
+  const int64_t n = out.numel();
+  if (out.dtype() == kFloat32) return run_line(call, out, evenly(n, static_cast<float>(a), static_cast<float>(b)));
+  return run_line(call, out, evenly(n, a, b));
+}
+tn_status logspace(Call& call, Tensor out, Scalar start, Scalar end, int64_t, double base, std::optional<DType>,
+                   std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
+  const int64_t n = out.numel();
+  if (n == 0) return TN_OK;
+  launch<powers>(call, shape_for(n), out.data<char>(), code_of(out.dtype()), base,
+                 evenly(n, end_of(out, start), end_of(out, end)));
+  return TN_OK;
 }
 
 tn_status eye(Call& call, Tensor out, int64_t, int64_t m, std::optional<DType>, std::optional<Layout>,
@@ -179,6 +196,7 @@ TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all").any_strides().mixed_dtypes().i
 TN_KERNEL(zero, zero, dtypes("all").any_strides().inplace("0=0").capture_safe());
 TN_KERNEL(arange_start_step, arange, dtypes("number").capture_safe());
 TN_KERNEL(linspace, linspace, dtypes("number").capture_safe());
+TN_KERNEL(logspace, logspace, dtypes("number").capture_safe());
 TN_KERNEL(eye_m, eye, dtypes("all").capture_safe());
 TN_KERNEL(tril, triangular<true>, dtypes("all").inplace("0=0").capture_safe());
 TN_KERNEL(triu, triangular<false>, dtypes("all").inplace("0=0").capture_safe());

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sort and topk along a dimension: one sort of all elements by {row, key}. Where a key fills 64 bits, it is sorted by
-// key and then, as sorts are stable, by row.
+// sort, topk and kthvalue along a dimension: one sort of all elements by {row, key}. Where a key fills 64 bits, it is
+// sorted by key and then, as sorts are stable, by row.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/fault.cuh"
-#include "plugin_cuda/device/order.cuh"
-#include "tenon/sdk/loops.h"
+#include "plugin_cuda/device/line.cuh"
 #include "tenon/sdk/ops/embedding_dense_backward.h"
+#include "tenon/sdk/ops/kthvalue.h"
 #include "tenon/sdk/ops/sort.h"
 #include "tenon/sdk/ops/topk.h"
 
@@ -14,39 +14,6 @@ namespace tenon::cuda {
 namespace {
 
 using namespace sdk;
-
-// Rows of n elements, in the order of their dimensions with the sorted one taken out.
-struct Line {
-  char* p;
-  Code code;
-  int32_t ndim;
-  int64_t size[kMaxDims], stride[kMaxDims];  // of the rows; bytes
-  int64_t along;
-  TN_DEVICE char* at(int64_t row, int64_t i) const {
-    int64_t offset = i * along;
-    for (int d = ndim - 1; d >= 0; --d) {
-      offset += row % size[d] * stride[d];
-      row /= size[d];
-    }
-    return p + offset;
-  }
-};
-
-Line line_of(const Tensor& t, int dim) {
-  Line l{};
-  l.p = t.data<char>();
-  l.code = code_of(t.dtype());
-  const int64_t item = item_size(t.dtype());
-  for (int d = 0; d < t.ndim(); ++d) {
-    if (d == dim) {
-      l.along = t.stride(d) * item;
-      continue;
-    }
-    l.size[l.ndim] = t.size(d);
-    l.stride[l.ndim++] = t.stride(d) * item;
-  }
-  return l;
-}
 
 __global__ void make_keys(Line in, Pairs to, int64_t n, bool descending, bool with_row) {
   for (int64_t i = global_thread(); i < to.n; i += global_threads()) {
@@ -65,10 +32,10 @@ __global__ void rows_as_keys(Pairs p, int64_t n) {
   }
 }
 
-// The first k of each row.
-__global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t n, int64_t k) {
+// Those of each row from `first` on, k of them.
+__global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t n, int64_t first, int64_t k) {
   for (int64_t i = global_thread(); i < p.n / n * k; i += global_threads()) {
-    const int64_t row = i / k, from = p.values_out[row * n + i % k] - row * n;
+    const int64_t row = i / k, from = p.values_out[row * n + first + i % k] - row * n;
     const char* element = in.at(row, from);
     char* to = values.at(row, i % k);
     const int64_t bytes = code_bytes(in.code);
@@ -77,14 +44,10 @@ __global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t
   }
 }
 
-tn_status ordered(const Call& call, const Tensor& values, const Tensor& indices, const Tensor& self, int64_t given,
-                  int64_t k, bool descending) {
-  const int dim = wrap_dim(given, self.ndim());
-  const int64_t n = self.ndim() ? self.size(dim) : 1, all = self.numel();
-  if (all == 0 || k == 0) return TN_OK;
-  if (all >= int64_t{1} << 31) return TN_DECLINED;
-  const SortMemory memory(call, all);
-  const Line in = line_of(self, dim);
+}  // namespace
+
+void sort_lines(const Call& call, const Line& in, int64_t n, const SortMemory& memory, bool descending) {
+  const int64_t all = memory.pairs.n;
   const bool wide = key_bits(in.code) == 64;
   const int row_bits = bits_for(all / n);
   launch<make_keys>(call, shape_for(all), in, memory.pairs, n, descending, !wide);
@@ -93,17 +56,36 @@ tn_status ordered(const Call& call, const Tensor& values, const Tensor& indices,
     launch<rows_as_keys>(call, shape_for(all), memory.pairs, n);
     sort_pairs(call, memory.pairs, row_bits, memory.scratch, memory.scratch_bytes);
   }
-  launch<take_sorted>(call, shape_for(all / n * k), in, line_of(values, dim), line_of(indices, dim), memory.pairs, n,
-                      k);
+}
+
+namespace {
+
+// `dim` is that of self; the results have `along`, or none that goes along.
+tn_status ordered(const Call& call, const Tensor& values, const Tensor& indices, const Tensor& self, int dim, int along,
+                  int64_t first, int64_t k, bool descending) {
+  const int64_t n = self.ndim() ? self.size(dim) : 1, all = self.numel();
+  if (all == 0 || k == 0) return TN_OK;
+  if (all >= int64_t{1} << 31) return TN_DECLINED;
+  const SortMemory memory(call, all);
+  const Line in = line_of(self, dim);
+  sort_lines(call, in, n, memory, descending);
+  launch<take_sorted>(call, shape_for(all / n * k), in, line_of(values, along), line_of(indices, along), memory.pairs,
+                      n, first, k);
   return TN_OK;
 }
 
-tn_status sort(Call& call, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t dim,
+tn_status sort(Call& call, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t given,
                bool descending) {
-  return ordered(call, values, indices, self, dim, self.ndim() ? self.size(wrap_dim(dim, self.ndim())) : 1, descending);
+  const int dim = wrap_dim(given, self.ndim());
+  return ordered(call, values, indices, self, dim, dim, 0, self.ndim() ? self.size(dim) : 1, descending);
 }
-tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t dim, bool largest, bool) {
-  return ordered(call, values, indices, self, dim, k, largest);
+tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool largest, bool) {
+  const int dim = wrap_dim(given, self.ndim());
+  return ordered(call, values, indices, self, dim, dim, 0, k, largest);
+}
+tn_status kthvalue(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool keepdim) {
+  const int dim = wrap_dim(given, self.ndim());
+  return ordered(call, values, indices, self, dim, keepdim ? dim : -1, k - 1, 1, false);
 }
 
 tn_status self_workspace(tn_call* call, uint64_t* bytes) {
@@ -186,6 +168,7 @@ tn_status indices_workspace(tn_call* call, uint64_t* bytes) {
 
 TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
+TN_KERNEL(kthvalue, kthvalue, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
           dtypes("floating").mixed_dtypes().workspace(indices_workspace).capture_safe());
 

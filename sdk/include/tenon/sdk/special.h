@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The incomplete gamma functions and the derivatives of digamma, computed in double on host and device.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "tenon/sdk/scalar_math.h"
+
+namespace tenon::sdk::math {
+
+namespace gamma {
+
+inline constexpr int kSteps = 1 << 17;
+
+// log of gamma(a) over Stirling's formula, a >= 10.
+TN_HD inline double stirling_rest(double a) {
+  const double r = 1 / (a * a);
+  return (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r / 1188)))) / a;
+}
+
+// x^a e^-x / gamma(a)
+TN_HD inline double factor(double a, double x) {
+  if (a < 10) return std::exp(a * std::log(x) - x - std::lgamma(a));
+  const double d = (x - a) / a;
+  return std::sqrt(a / (2 * 3.14159265358979323846)) * std::exp(a * (std::log1p(d) - d) - stirling_rest(a));
+}
+
+TN_HD inline double lower_series(double a, double x, double epsilon) {
+  double sum = 1, term = 1;
+  for (int n = 1; n < kSteps && term > sum * epsilon; ++n) {
+    term *= x / (a + n);
+    sum += term;
+  }
+  return factor(a, x) / a * sum;
+}
+
+// For small x, where 1 - lower would cancel.
+TN_HD inline double upper_series(double a, double x, double epsilon) {
+  double sum = 0, term = 1;
+  for (int n = 1; n < kSteps; ++n) {
+    term *= -x / n;
+    sum += term / (a + n);
+    if (std::abs(term / (a + n)) <= std::abs(sum) * epsilon) break;
+  }
+  const double power = a * std::log(x);
+  return -std::expm1(power - std::lgamma(1 + a)) - std::exp(power - std::lgamma(a)) * sum;
+}
+
+// Legendre's continued fraction by Lentz' method.
+TN_HD inline double upper_fraction(double a, double x, double epsilon) {
+  const double tiny = 1e-300;
+  double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
+  for (int n = 1; n < kSteps; ++n) {
+    const double numerator = n * (a - n);
+    b += 2;
+    d = numerator * d + b;
+    c = b + numerator / c;
+    if (std::abs(d) < tiny) d = tiny;
+    if (std::abs(c) < tiny) c = tiny;
+    d = 1 / d;
+    h *= d * c;
+    if (std::abs(d * c - 1) <= epsilon) break;
+  }
+  return factor(a, x) * h;
+}
+
+// The leading terms for large a: the other ways would take too many steps.
+TN_HD inline double upper_asymptotic(double a, double x) {
+  const double d = (x - a) / a, half = d - std::log1p(d);  // eta^2 / 2
+  const double eta = std::copysign(std::sqrt(2 * half), d);
+  const double correction = std::abs(d) < 1e-4 ? -1.0 / 3 + d / 12 : 1 / d - 1 / eta;
+  return 0.5 * std::erfc(eta * std::sqrt(a / 2)) +
+         std::exp(-a * half) / std::sqrt(2 * 3.14159265358979323846 * a) * correction;
+}
+
+TN_HD inline bool upper_is_small(double a, double x) {
+  if (x <= 0.5) return -0.4 / std::log(x) >= a;
+  if (x <= 1.1) return 0.75 * x >= a;
+  return x > a;
+}
+
+// Where lower and upper are 0, 1 or nothing at all; `rest` is what is looked for there.
+TN_HD inline bool at_border(double a, double x, bool upper, double* rest) {
+  if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0) || (std::isinf(a) && std::isinf(x))) {
+    *rest = std::numeric_limits<double>::quiet_NaN();
+    return true;
+  }
+  const bool all_lower = a == 0 || std::isinf(x);
+  if (!all_lower && x > 0 && !std::isinf(a)) return false;
+  *rest = all_lower != upper ? 1 : 0;
+  return true;
+}
+
+}  // namespace gamma
+
+// The lower one over gamma(a), or the upper one; sums end at terms of `epsilon`.
+TN_HD inline double incomplete_gamma(double a, double x, bool upper, double epsilon) {
+  double value;
+  if (gamma::at_border(a, x, upper, &value)) return value;
+  if (a > 1e8) {
+    value = gamma::upper_asymptotic(a, x);
+    return upper ? value : 1 - value;
+  }
+  if (!gamma::upper_is_small(a, x)) {
+    value = gamma::lower_series(a, x, epsilon);
+    return upper ? 1 - value : value;
+  }
+  value = x <= 1.1 ? gamma::upper_series(a, x, epsilon) : gamma::upper_fraction(a, x, epsilon);
+  return upper ? value : 1 - value;
+}
+
+// psi_n(x) = (-1)^(n+1) n! zeta(n + 1, x), by Hurwitz' zeta function.
+
+// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2.
+TN_HD inline double hurwitz_zeta(double s, double x) {
+  const double bernoulli_over_factorial[] = {1.0 / 12,          -1.0 / 720,
+                                             1.0 / 30240,       -1.0 / 1209600,
+                                             1.0 / 47900160,    -691.0 / 1307674368000,
+                                             1.0 / 74724249600, -3617.0 / 10670622842880000};
+  double sum = 0;
+  const double stop = x + 10;
+  for (; x < stop || x < 10; x += 1) {
+    if (x == 0) return HUGE_VAL;
+    sum += std::pow(x, -s);
+  }
+  sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
+  double factor = s * std::pow(x, -s - 1);
+  for (int k = 0; k < 8; ++k) {
+    sum += bernoulli_over_factorial[k] * factor;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
+  }
+  return sum;
+}
+
+// By reflection below zero, with the sine in the precision of T as ATen takes it: at a negative integer the sine of the
+// rounded argument is not zero, and the large finite number that comes out is what programs know.
+template <class T>
+TN_HD double trigamma_below_zero(T x) {
+  const T pi = static_cast<T>(3.14159265358979323846), s = std::sin(pi * x);
+  return static_cast<double>((pi * pi) / (s * s)) - hurwitz_zeta(2, 1 - static_cast<double>(x));
+}
+
+template <class T>
+TN_HD double polygamma(int64_t n, T given) {
+  const double x = static_cast<double>(given);
+  if (n == 0) return digamma(x);
+  if (n == 1 && x < 0) return trigamma_below_zero(given);
+  if (x <= 0 && x == std::floor(x)) return n % 2 ? HUGE_VAL : -HUGE_VAL;
+  const double sign = n % 2 ? 1 : -1, order = static_cast<double>(n);
+  return sign * std::exp(std::lgamma(order + 1)) * hurwitz_zeta(order + 1, x);
+}
+
+}  // namespace tenon::sdk::math
