@@ -9,11 +9,131 @@
 #include <optional>
 #include <vector>
 
+#include "hd.h"  // as beside this file: libtenon, which has no folder of the SDK, includes both
+
 namespace tenon::sdk {
 
 enum class Resampling { kNearest, kNearestExact, kLinear, kCubic, kLinearWide, kCubicWide };
 
-// Element o is the sum over t of weight[o * taps + t] times element index[o * taps + t]; unused taps weigh 0.
+namespace resample_detail {
+
+// A position as an index. Scales of a program's own lead to any position, also to none.
+TN_HD inline int64_t bounded(double at, int64_t low, int64_t high) {
+  const double l = static_cast<double>(low), h = static_cast<double>(high);
+  return at > l ? at < h ? static_cast<int64_t>(at) : high : low;
+}
+
+// Cubic convolution: near is up to one element away, far between one and two.
+TN_HD inline double cubic_near(double x, double a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
+TN_HD inline double cubic_far(double x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
+
+TN_HD inline double tent(double x) { return std::fmax(0.0, 1 - std::fabs(x)); }
+TN_HD inline double cubic_kernel(double x) {
+  x = std::fabs(x);
+  return x < 1 ? cubic_near(x, -0.5) : x < 2 ? cubic_far(x, -0.5) : 0;
+}
+
+}  // namespace resample_detail
+
+// One axis: every element of the output is a sum of `taps` weighted elements of the input. Both sides' indices rise
+// together.
+struct ResampleLine {
+  Resampling how = Resampling::kNearest;
+  bool align_corners = false;
+  int64_t in = 1, out = 1, taps = 1;
+  double step = 1;         // input elements a step of the output goes
+  float nearest_step = 1;  // in float as ATen computes it, so that equal arguments choose equal elements
+
+  ResampleLine() = default;
+  ResampleLine(Resampling h, int64_t from, int64_t to, bool corners, std::optional<double> scale)
+      : how(h), align_corners(corners), in(from), out(to) {
+    const bool given = scale && *scale > 0;
+    if (corners)
+      step = out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+    else
+      step = given ? 1 / *scale : static_cast<double>(in) / static_cast<double>(out);
+    nearest_step = given ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
+    if (how == Resampling::kLinear) taps = 2;
+    if (how == Resampling::kCubic) taps = 4;
+    if (is_wide()) taps = resample_detail::bounded(std::ceil(support()) * 2 + 1, 1, in);
+  }
+
+  // What output element o is made of; unused taps weigh 0.
+  template <class I, class C>
+  TN_HD void find(int64_t o, I* index, C* weight) const {
+    switch (how) {
+      case Resampling::kNearest:
+      case Resampling::kNearestExact:
+        index[0] = static_cast<I>(nearest(o));
+        weight[0] = C(1);
+        return;
+      case Resampling::kLinear:
+        return linear(static_cast<double>(o), index, weight);
+      case Resampling::kCubic:
+        return cubic(static_cast<double>(o), index, weight);
+      default:
+        return wide(static_cast<double>(o), index, weight);
+    }
+  }
+
+ private:
+  // A kernel as wide as the step, if that is more than one element.
+  bool is_wide() const { return how == Resampling::kLinearWide || how == Resampling::kCubicWide; }
+  TN_HD double stretch() const { return std::fmax(1.0, step); }
+  TN_HD double support() const { return (how == Resampling::kLinearWide ? 1 : 2) * stretch(); }
+  TN_HD double kernel(double x) const {
+    return how == Resampling::kLinearWide ? resample_detail::tent(x) : resample_detail::cubic_kernel(x);
+  }
+
+  TN_HD int64_t nearest(int64_t o) const {
+    if (in == out) return o;
+    if (out == 2 * in) return o / 2;
+    const float at = (static_cast<float>(o) + (how == Resampling::kNearestExact ? 0.5F : 0.0F)) * nearest_step;
+    return resample_detail::bounded(std::floor(at), 0, in - 1);
+  }
+
+  template <class I, class C>
+  TN_HD void linear(double o, I* index, C* weight) const {
+    double at = align_corners ? step * o : std::fmax(0.0, step * (o + 0.5) - 0.5);
+    if (in == out) at = o;
+    const int64_t low = resample_detail::bounded(at, 0, in - 1);
+    const double part = std::fmin(1.0, at - static_cast<double>(low));
+    index[0] = static_cast<I>(low);
+    index[1] = static_cast<I>(low + 1 < in ? low + 1 : in - 1);
+    weight[0] = static_cast<C>(1 - part);
+    weight[1] = static_cast<C>(part);
+  }
+
+  template <class I, class C>
+  TN_HD void cubic(double o, I* index, C* weight) const {
+    namespace detail = resample_detail;
+    const double at = align_corners ? step * o : step * (o + 0.5) - 0.5, low = std::floor(at), t = at - low;
+    const double w[4] = {detail::cubic_far(t + 1, -0.75), detail::cubic_near(t, -0.75),
+                         detail::cubic_near(1 - t, -0.75), detail::cubic_far(2 - t, -0.75)};
+    for (int k = 0; k < 4; ++k) {
+      index[k] = static_cast<I>(detail::bounded(low - 1 + k, 0, in - 1));
+      weight[k] = static_cast<C>(w[k]);
+    }
+  }
+
+  // Weights add up to 1.
+  template <class I, class C>
+  TN_HD void wide(double o, I* index, C* weight) const {
+    const double centre = step * (o + 0.5);
+    const int64_t first = resample_detail::bounded(centre - support() + 0.5, 0, in),
+                  last = resample_detail::bounded(centre + support() + 0.5, 0, in);
+    double sum = 0;
+    for (int64_t i = first; i < last; ++i) sum += kernel((static_cast<double>(i) - centre + 0.5) / stretch());
+    for (int64_t k = 0; k < taps; ++k) {
+      const int64_t i = first + k;
+      const double w = i < last && sum != 0 ? kernel((static_cast<double>(i) - centre + 0.5) / stretch()) / sum : 0;
+      index[k] = static_cast<I>(i < in ? i : in - 1);
+      weight[k] = static_cast<C>(w);
+    }
+  }
+};
+
+// The same as a table: element o is the sum over t of weight[o * taps + t] times element index[o * taps + t].
 template <class C>
 struct ResampleAxis {
   int64_t in = 1, out = 1, taps = 1;
@@ -21,134 +141,13 @@ struct ResampleAxis {
   std::vector<C> weight{C(1)};
 };
 
-namespace resample_detail {
-
-// Input elements a step of the output goes.
-inline double step(int64_t in, int64_t out, bool align_corners, std::optional<double> scale) {
-  if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
-  return scale && *scale > 0 ? 1 / *scale : static_cast<double>(in) / static_cast<double>(out);
-}
-
-// A position as an index. Scales of a program's own lead to any position, also to none.
-inline int64_t bounded(double at, int64_t low, int64_t high) {
-  const double l = static_cast<double>(low), h = static_cast<double>(high);
-  return at > l ? at < h ? static_cast<int64_t>(at) : high : low;
-}
-
-// In float as ATen computes it, so that equal arguments choose equal elements.
-inline int64_t nearest(int64_t o, int64_t in, int64_t out, bool exact, std::optional<double> scale) {
-  if (in == out) return o;
-  if (out == 2 * in) return o / 2;
-  const float s =
-      scale && *scale > 0 ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
-  const float at = (static_cast<float>(o) + (exact ? 0.5F : 0.0F)) * s;
-  return bounded(std::floor(at), 0, in - 1);
-}
-
-// Cubic convolution: near is up to one element away, far between one and two.
-inline double cubic_near(double x, double a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
-inline double cubic_far(double x, double a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
-
-inline double tent(double x) { return std::max(0.0, 1 - std::abs(x)); }
-inline double cubic_kernel(double x) {
-  x = std::abs(x);
-  return x < 1 ? cubic_near(x, -0.5) : x < 2 ? cubic_far(x, -0.5) : 0;
-}
-
-template <class C>
-void linear(ResampleAxis<C>& a, double scale, bool align_corners) {
-  a.taps = 2;
-  a.index.resize(static_cast<std::size_t>(2 * a.out));
-  a.weight.resize(static_cast<std::size_t>(2 * a.out));
-  for (int64_t o = 0; o < a.out; ++o) {
-    const double x = static_cast<double>(o);
-    double at = align_corners ? scale * x : std::max(0.0, scale * (x + 0.5) - 0.5);
-    if (a.in == a.out) at = x;
-    const int64_t low = bounded(at, 0, a.in - 1);
-    const double part = std::min(1.0, at - static_cast<double>(low));
-    const std::size_t k = static_cast<std::size_t>(2 * o);
-    a.index[k] = low;
-    a.index[k + 1] = std::min(low + 1, a.in - 1);
-    a.weight[k] = static_cast<C>(1 - part);
-    a.weight[k + 1] = static_cast<C>(part);
-  }
-}
-
-template <class C>
-void cubic(ResampleAxis<C>& a, double scale, bool align_corners) {
-  a.taps = 4;
-  a.index.resize(static_cast<std::size_t>(4 * a.out));
-  a.weight.resize(static_cast<std::size_t>(4 * a.out));
-  for (int64_t o = 0; o < a.out; ++o) {
-    const double x = static_cast<double>(o), at = align_corners ? scale * x : scale * (x + 0.5) - 0.5;
-    const double low = std::floor(at), t = at - low;
-    const double w[4] = {cubic_far(t + 1, -0.75), cubic_near(t, -0.75), cubic_near(1 - t, -0.75),
-                         cubic_far(2 - t, -0.75)};
-    for (int64_t k = 0; k < 4; ++k) {
-      const std::size_t i = static_cast<std::size_t>(4 * o + k);
-      a.index[i] = bounded(low - 1 + static_cast<double>(k), 0, a.in - 1);
-      a.weight[i] = static_cast<C>(w[k]);
-    }
-  }
-}
-
-// A kernel as wide as the step, if that is more than one element; weights add up to 1.
-template <class C>
-void wide(ResampleAxis<C>& a, double scale, double (*kernel)(double), double radius) {
-  const double stretch = std::max(1.0, scale), support = radius * stretch;
-  a.taps = bounded(std::ceil(support) * 2 + 1, 1, a.in);
-  a.index.assign(static_cast<std::size_t>(a.taps * a.out), 0);
-  a.weight.assign(static_cast<std::size_t>(a.taps * a.out), C(0));
-  std::vector<double> w(static_cast<std::size_t>(a.taps));
-  for (int64_t o = 0; o < a.out; ++o) {
-    const double centre = scale * (static_cast<double>(o) + 0.5);
-    const int64_t first = bounded(centre - support + 0.5, 0, a.in), last = bounded(centre + support + 0.5, 0, a.in);
-    double sum = 0;
-    for (int64_t i = first; i < last; ++i) {
-      const double v = kernel((static_cast<double>(i) - centre + 0.5) / stretch);
-      w[static_cast<std::size_t>(i - first)] = v;
-      sum += v;
-    }
-    for (int64_t k = 0; k < a.taps; ++k) {
-      const std::size_t at = static_cast<std::size_t>(o * a.taps + k);
-      a.index[at] = std::min(first + k, a.in - 1);
-      if (k < last - first) a.weight[at] = static_cast<C>(sum != 0 ? w[static_cast<std::size_t>(k)] / sum : 0);
-    }
-  }
-}
-
-}  // namespace resample_detail
-
 template <class C>
 ResampleAxis<C> resample_axis(Resampling how, int64_t in, int64_t out, bool align_corners,
                               std::optional<double> scale) {
-  namespace detail = resample_detail;
-  ResampleAxis<C> a;
-  a.in = in;
-  a.out = out;
-  const double step = detail::step(in, out, align_corners, scale);
-  switch (how) {
-    case Resampling::kNearest:
-    case Resampling::kNearestExact:
-      a.index.resize(static_cast<std::size_t>(out));
-      a.weight.assign(static_cast<std::size_t>(out), C(1));
-      for (int64_t o = 0; o < out; ++o) {
-        a.index[static_cast<std::size_t>(o)] = detail::nearest(o, in, out, how == Resampling::kNearestExact, scale);
-      }
-      break;
-    case Resampling::kLinear:
-      detail::linear(a, step, align_corners);
-      break;
-    case Resampling::kCubic:
-      detail::cubic(a, step, align_corners);
-      break;
-    case Resampling::kLinearWide:
-      detail::wide(a, step, &detail::tent, 1);
-      break;
-    case Resampling::kCubicWide:
-      detail::wide(a, step, &detail::cubic_kernel, 2);
-      break;
-  }
+  const ResampleLine line(how, in, out, align_corners, scale);
+  const std::size_t n = static_cast<std::size_t>(out * line.taps);
+  ResampleAxis<C> a{in, out, line.taps, std::vector<int64_t>(n), std::vector<C>(n)};
+  for (int64_t o = 0; o < out; ++o) line.find(o, a.index.data() + o * line.taps, a.weight.data() + o * line.taps);
   return a;
 }
 
