@@ -4,7 +4,7 @@
 // double, 16-bit floats are summed in float. Overwritten: the outputs.
 #include <vector>
 
-#include "plugin_cpu/grid.h"
+#include "tenon/sdk/grid.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/grid_sampler_2d.h"
 #include "tenon/sdk/ops/grid_sampler_2d_backward.h"

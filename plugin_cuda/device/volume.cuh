@@ -40,7 +40,7 @@ struct Extents {
   explicit Extents(const int64_t* sizes) {
     for (int k = 0; k < kVolumeDims; ++k) {
       size[k] = static_cast<int32_t>(sizes[k]);
-      by[k] = Divider(static_cast<uint32_t>(sizes[k]));
+      by[k] = Divider(static_cast<uint32_t>(sizes[k] > 0 ? sizes[k] : 1));
       numel *= sizes[k];
     }
     narrow = numel <= INT32_MAX;

@@ -3,11 +3,12 @@
 // The neighbours of a position between pixels, their weights, and how these change with the position.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-namespace tenon::cpu {
+#include "tenon/sdk/hd.h"
+
+namespace tenon::sdk {
 
 struct GridRules {
   int64_t mode, border;  // 0 linear, 1 nearest, 2 cubic; 0 zeros, 1 border, 2 reflection
@@ -28,12 +29,12 @@ struct Place {
 };
 
 // The pixel that a coordinate from -1 to 1 stands for.
-inline Place place(double v, int64_t size, bool align_corners) {
+TN_HD inline Place place(double v, int64_t size, bool align_corners) {
   const double n = static_cast<double>(size);
   return align_corners ? Place{(v + 1) / 2 * (n - 1), (n - 1) / 2} : Place{((v + 1) * n - 1) / 2, n / 2};
 }
 
-inline Place clipped(Place p, int64_t size) {
+TN_HD inline Place clipped(Place p, int64_t size) {
   const double last = static_cast<double>(size - 1);
   if (p.at <= 0) return {0, 0};
   if (p.at >= last) return {last, 0};
@@ -41,7 +42,7 @@ inline Place clipped(Place p, int64_t size) {
 }
 
 // Mirrors at low and high, which are half of the integers given.
-inline Place reflected(Place p, int64_t twice_low, int64_t twice_high) {
+TN_HD inline Place reflected(Place p, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return {0, 0};
   const double low = static_cast<double>(twice_low) / 2, span = static_cast<double>(twice_high - twice_low) / 2;
   double from = p.at - low, slope = p.slope;
@@ -51,7 +52,7 @@ inline Place reflected(Place p, int64_t twice_low, int64_t twice_high) {
   return {span - extra + low, -slope};
 }
 
-inline Place bounded(Place p, int64_t size, const GridRules& rules) {
+TN_HD inline Place bounded(Place p, int64_t size, const GridRules& rules) {
   if (rules.border == 1) return clipped(p, size);
   if (rules.border == 2) {
     p = rules.align_corners ? reflected(p, 0, 2 * (size - 1)) : reflected(p, -1, 2 * size - 1);
@@ -61,11 +62,11 @@ inline Place bounded(Place p, int64_t size, const GridRules& rules) {
 }
 
 // -1 outside; numbers that no pixel has, NaN among them, are outside too.
-inline int64_t inside(double at, int64_t size) {
+TN_HD inline int64_t inside(double at, int64_t size) {
   return at >= 0 && at < static_cast<double>(size) ? static_cast<int64_t>(at) : -1;
 }
 
-inline void cubic(GridTaps& g, double t, double slope) {
+TN_HD inline void cubic(GridTaps& g, double t, double slope) {
   constexpr double a = -0.75;
   const auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
   const auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
@@ -81,7 +82,7 @@ inline void cubic(GridTaps& g, double t, double slope) {
 
 }  // namespace grid_detail
 
-inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules& rules) {
+TN_HD inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules& rules) {
   namespace detail = grid_detail;
   GridTaps g;
   detail::Place p = detail::place(coordinate, size, rules.align_corners);
@@ -110,4 +111,4 @@ inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules& rule
   return g;
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::sdk

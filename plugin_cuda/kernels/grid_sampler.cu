@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Samples of images and volumes at positions of a grid, and their gradients. Positions and weights are computed in
+// double. A thread has a position and some channels; the gradient of the input is added up by atomics.
+#include <algorithm>
+
+#include "plugin_cuda/device/copy.cuh"
+#include "plugin_cuda/device/volume.cuh"
+#include "tenon/sdk/grid.h"
+#include "tenon/sdk/ops/grid_sampler_2d.h"
+#include "tenon/sdk/ops/grid_sampler_2d_backward.h"
+#include "tenon/sdk/ops/grid_sampler_3d.h"
+#include "tenon/sdk/ops/grid_sampler_3d_backward.h"
+
+namespace tenon::cuda {
+namespace {
+
+using namespace sdk;
+
+struct Sampler {
+  Volume input, samples;  // samples: the output or its gradient
+  Extents extents;        // of the loop: [N, groups of channels, positions of the grid]
+  int32_t size[3];        // of the input's spatial dimensions
+  int32_t channels, group;
+  char* grid;
+  int64_t grid_stride[kVolumeDims];  // bytes; number 1 is that of the coordinates
+  GridRules rules;
+};
+
+// The neighbours of a position along each dimension.
+template <int nd, int kTaps>
+struct Neighbours {
+  static constexpr int kCount = nd == 2 ? kTaps * kTaps : kTaps * kTaps * kTaps;
+  GridTaps along[nd];
+
+  // Which tap of dimension d neighbour k is; the last dimension's taps come first.
+  static TN_DEVICE constexpr int tap(int k, int d) {
+    for (int e = nd - 1; e > d; --e) k /= kTaps;
+    return k % kTaps;
+  }
+  TN_DEVICE bool inside(int k) const {
+    bool all = true;
+    for (int d = 0; d < nd; ++d) all = all && along[d].index[tap(k, d)] >= 0;
+    return all;
+  }
+  // As bytes in the plane of v.
+  TN_DEVICE int64_t offset(int k, const Volume& v) const {
+    int64_t at = 0;
+    for (int d = 0; d < nd; ++d) at += along[d].index[tap(k, d)] * v.stride[first_spatial(nd) + d];
+    return at;
+  }
+  TN_DEVICE double weight(int k) const {
+    double w = 1;
+    for (int d = 0; d < nd; ++d) w *= along[d].weight[tap(k, d)];
+    return w;
+  }
+  // How the weight changes with the position along dimension e.
+  TN_DEVICE double slope(int k, int e) const {
+    double w = 1;
+    for (int d = 0; d < nd; ++d) w *= d == e ? along[d].slope[tap(k, d)] : along[d].weight[tap(k, d)];
+    return w;
+  }
+};
+
+// The coordinates of a position run from the last dimension to the first.
+template <class T, int nd, int kTaps>
+TN_DEVICE Neighbours<nd, kTaps> find(const Sampler& s, const Place& at) {
+  Neighbours<nd, kTaps> n;
+  const char* p = s.grid + at.at[0] * s.grid_stride[0];
+  for (int k = 2; k < kVolumeDims; ++k) p += at.at[k] * s.grid_stride[k];
+  GridRules rules = s.rules;
+  rules.mode = kTaps == 1 ? 1 : kTaps == 2 ? 0 : 2;
+  for (int d = 0; d < nd; ++d) {
+    const double v = static_cast<double>(FloatElements<T>().get(p + (nd - 1 - d) * s.grid_stride[1]));
+    n.along[d] = grid_taps(v, s.size[3 - nd + d], rules);
+  }
+  return n;
+}
+
+// The one behind the last channel of a thread.
+TN_DEVICE int32_t last_channel(const Sampler& s, int32_t first) {
+  return first + s.group < s.channels ? first + s.group : s.channels;
+}
+
+template <class T, int nd, int kTaps>
+__global__ void sample(Sampler s) {
+  using E = FloatElements<T>;
+  using N = Neighbours<nd, kTaps>;
+  const E elements{};
+  for (int64_t i = global_thread(); i < s.extents.numel; i += global_threads()) {
+    Place at = s.extents.place(i);
+    const N n = find<T, nd, kTaps>(s, at);
+    typename E::C weight[N::kCount];
+    int64_t offset[N::kCount];
+    bool inside[N::kCount];
+    TN_UNROLL(16)
+    for (int k = 0; k < N::kCount; ++k) {
+      weight[k] = static_cast<typename E::C>(n.weight(k));
+      offset[k] = n.offset(k, s.input);
+      inside[k] = n.inside(k);
+    }
+    const int32_t first = at.at[1] * s.group, last = last_channel(s, first);
+    for (at.at[1] = first; at.at[1] < last; ++at.at[1]) {
+      const char* plane = s.input.plane(at);
+      typename E::C sum = 0;
+      TN_UNROLL(16)
+      for (int k = 0; k < N::kCount; ++k) {
+        if (inside[k]) sum += weight[k] * elements.get(plane + offset[k]);
+      }
+      elements.put(s.samples.element(at), sum);
+    }
+  }
+}
+
+// Adds to `sums`, whose elements are of the compute type.
+template <class T, int nd, int kTaps>
+__global__ void spread(Sampler s, Volume sums) {
+  using C = typename FloatElements<T>::C;
+  using N = Neighbours<nd, kTaps>;
+  for (int64_t i = global_thread(); i < s.extents.numel; i += global_threads()) {
+    Place at = s.extents.place(i);
+    const N n = find<T, nd, kTaps>(s, at);
+    const int32_t first = at.at[1] * s.group, last = last_channel(s, first);
+    for (at.at[1] = first; at.at[1] < last; ++at.at[1]) {
+      char* plane = sums.plane(at);
+      const C v = FloatElements<T>().get(s.samples.element(at));
+      TN_UNROLL(16)
+      for (int k = 0; k < N::kCount; ++k) {
+        if (n.inside(k)) atomicAdd(reinterpret_cast<C*>(plane + n.offset(k, sums)), static_cast<C>(n.weight(k)) * v);
+      }
+    }
+  }
+}
+
+// All channels of a position.
+template <class T, int nd, int kTaps>
+__global__ void slopes(Sampler s, char* grad_grid, int64_t coordinate) {
+  using E = FloatElements<T>;
+  using C = typename E::C;
+  using N = Neighbours<nd, kTaps>;
+  const E elements{};
+  for (int64_t i = global_thread(); i < s.extents.numel; i += global_threads()) {
+    Place at = s.extents.place(i);
+    const N n = find<T, nd, kTaps>(s, at);
+    C dot[N::kCount] = {};
+    for (at.at[1] = 0; at.at[1] < s.channels; ++at.at[1]) {
+      const char* plane = s.input.plane(at);
+      const C v = elements.get(s.samples.element(at));
+      TN_UNROLL(16)
+      for (int k = 0; k < N::kCount; ++k) {
+        if (n.inside(k)) dot[k] += v * elements.get(plane + n.offset(k, s.input));
+      }
+    }
+    for (int d = 0; d < nd; ++d) {
+      C sum = 0;
+      TN_UNROLL(16)
+      for (int k = 0; k < N::kCount; ++k) sum += n.inside(k) ? dot[k] * static_cast<C>(n.slope(k, d)) : C(0);
+      elements.put(grad_grid + i * nd * coordinate + (nd - 1 - d) * coordinate, sum);
+    }
+  }
+}
+
+template <class T>
+__global__ void narrow(Volume out, Extents extents, const float* sums) {
+  for (int64_t i = global_thread(); i < extents.numel; i += global_threads()) {
+    write(out.element(extents.place(i)), T(sums[i]));
+  }
+}
+
+// Threads that are wanted: fewer positions than these share out their channels.
+constexpr int64_t kThreads = int64_t{1} << 17;
+
+bool make_sampler(Sampler* s, const Tensor& samples, const Tensor& input, const Tensor& grid, int64_t mode,
+                  int64_t border, bool align_corners) {
+  const int nd = input.ndim() - 2;
+  if (!fits_volume(input) || !fits_volume(grid)) return false;
+  *s = Sampler();
+  s->input = Volume(input, nd);
+  s->samples = Volume(samples, nd);
+  s->channels = static_cast<int32_t>(input.size(1));
+  s->rules = {mode, border, align_corners};
+  s->grid = grid.data<char>();
+  const int64_t item = item_size(grid.dtype());
+  int64_t sizes[kVolumeDims] = {grid.size(0), 1, 1, 1, 1}, positions = grid.size(0);
+  s->grid_stride[0] = grid.stride(0) * item;
+  s->grid_stride[1] = grid.stride(nd + 1) * item;
+  s->size[0] = 1;
+  for (int d = 0; d < nd; ++d) {
+    const int k = first_spatial(nd) + d;
+    sizes[k] = grid.size(d + 1);
+    positions *= sizes[k];
+    s->grid_stride[k] = grid.stride(d + 1) * item;
+    s->size[3 - nd + d] = static_cast<int32_t>(input.size(d + 2));
+  }
+  const int64_t groups = std::min<int64_t>(input.size(1), ceil_div(kThreads, std::max<int64_t>(1, positions)));
+  s->group = static_cast<int32_t>(ceil_div(input.size(1), std::max<int64_t>(1, groups)));
+  sizes[1] = s->group > 0 ? ceil_div(input.size(1), s->group) : 1;
+  s->extents = Extents(sizes);
+  return true;
+}
+
+// f(type, number of spatial dimensions, taps along each)
+template <class F>
+void with_kernel(DType dtype, int nd, int64_t mode, F&& f) {
+  dispatch_floating(dtype, [&](auto tag) {
+    const auto dims = [&](auto taps) {
+      if (nd == 2) return f(tag, std::integral_constant<int, 2>(), taps);
+      constexpr int kTaps = decltype(taps)::value;
+      if constexpr (kTaps < 4) f(tag, std::integral_constant<int, 3>(), taps);
+    };
+    if (mode == 1) return dims(std::integral_constant<int, 1>());
+    if (mode == 0) return dims(std::integral_constant<int, 2>());
+    dims(std::integral_constant<int, 4>());
+  });
+}
+
+tn_status forward(Call& call, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border, bool align_corners) {
+  if (out.numel() == 0) return TN_OK;
+  Sampler s;
+  if (!make_sampler(&s, out, input, grid, mode, border, align_corners)) return TN_DECLINED;
+  with_kernel(input.dtype(), input.ndim() - 2, mode, [&](auto tag, auto nd, auto taps) {
+    launch<sample<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(call, shape_for(s.extents.numel, 128), s);
+  });
+  return TN_OK;
+}
+
+void input_gradient(const Call& call, const Sampler& s, const Tensor& out, int64_t mode) {
+  const int nd = out.ndim() - 2;
+  const bool half = out.dtype() == kFloat16 || out.dtype() == kBFloat16;
+  Volume sums(out, nd);
+  const Extents all(out, nd);
+  if (half) {
+    sums.p = call.workspace<char>();
+    int64_t step = sizeof(float);
+    for (int k = kVolumeDims - 1; k >= 0; --k) {
+      sums.stride[k] = step;
+      step *= all.size[k];
+    }
+    fill_bytes(call, sums.p, step, 0);
+  } else {
+    fill_elements(call, out, 0);
+  }
+  if (s.extents.numel > 0) {
+    with_kernel(out.dtype(), nd, mode, [&](auto tag, auto dims, auto taps) {
+      launch<spread<tn_type(tag), decltype(dims)::value, decltype(taps)::value>>(call, shape_for(s.extents.numel, 128),
+                                                                                 s, sums);
+    });
+  }
+  if (!half) return;
+  const float* from = reinterpret_cast<const float*>(sums.p);
+  if (out.dtype() == kFloat16)
+    launch<narrow<Half>>(call, shape_for(all.numel), Volume(out, nd), all, from);
+  else
+    launch<narrow<BFloat16>>(call, shape_for(all.numel), Volume(out, nd), all, from);
+}
+
+tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input, Tensor grid,
+                   int64_t mode, int64_t border, bool align_corners, Bools) {
+  if (grad_input.defined() && call.deterministic()) return TN_DECLINED;
+  Sampler s;
+  if (!make_sampler(&s, grad, input, grid, mode, border, align_corners)) return TN_DECLINED;
+  if (grad_input.defined() && grad_input.numel() > 0) input_gradient(call, s, grad_input, mode);
+  if (!grad_grid.defined() || grad_grid.numel() == 0) return TN_OK;
+  int64_t sizes[kVolumeDims];
+  for (int k = 0; k < kVolumeDims; ++k) sizes[k] = k == 1 ? 1 : s.extents.size[k];
+  s.extents = Extents(sizes);
+  with_kernel(input.dtype(), input.ndim() - 2, mode, [&](auto tag, auto nd, auto taps) {
+    launch<slopes<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(
+        call, shape_for(s.extents.numel, 128), s, grad_grid.data<char>(), item_size(grad_grid.dtype()));
+  });
+  return TN_OK;
+}
+
+// Sums of 16-bit floats.
+tn_status sums_workspace(tn_call* call, uint64_t* bytes) {
+  const Tensor input(call->in[1].u.tensor);
+  const bool half = input.dtype() == kFloat16 || input.dtype() == kBFloat16;
+  *bytes = half ? static_cast<uint64_t>(input.numel()) * sizeof(float) : 0;
+  return TN_OK;
+}
+
+}  // namespace
+
+TN_KERNEL(grid_sampler_2d, forward, dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(grid_sampler_3d, forward, dtypes("floating").any_strides().capture_safe());
+TN_KERNEL(grid_sampler_2d_backward, backward, dtypes("floating").workspace(sums_workspace).capture_safe());
+TN_KERNEL(grid_sampler_3d_backward, backward, dtypes("floating").workspace(sums_workspace).capture_safe());
+
+}  // namespace tenon::cuda
