@@ -171,7 +171,10 @@ bool stage(CallFrame& f, const std::string& reason) {
     } else if (s.in[i].tag == TN_TAG_TENSOR_LIST) {
       std::vector<const tn_tensor*> list(s.in[i].u.tensors, s.in[i].u.tensors + s.in[i].len);
       for (const tn_tensor*& p : list) {
-        if (p) p = s.stage(*TensorImpl::from_view(p));
+        if (!p) continue;
+        TensorImpl& t = *TensorImpl::from_view(p);
+        p = s.stage(t);
+        if (f.op().args[i].mutates && t.slot != 0) s.mutated.emplace_back(&t, s.host.back().get());
       }
       s.lists.push_back(std::move(list));
       s.in[i].u.tensors = s.lists.back().data();

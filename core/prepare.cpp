@@ -229,7 +229,12 @@ void finish_outputs(CallFrame& f) {
     for (auto [given, made] : f.lists->written) copy(*given, *made);
   }
   for (int i = 0; i < f.op().n_args; ++i) {
-    if (TENON_UNLIKELY(f.op().args[i].mutates) && f.c.in[i].tag == TN_TAG_TENSOR) f.c.tensor(i).bump_version();
+    if (TENON_LIKELY(!f.op().args[i].mutates)) continue;
+    if (f.c.in[i].tag == TN_TAG_TENSOR) f.c.tensor(i).bump_version();
+    if (f.c.in[i].tag != TN_TAG_TENSOR_LIST) continue;
+    for (int k = 0; k < f.c.list_size(i); ++k) {
+      if (TensorImpl* t = f.c.list_tensor(i, k)) t->bump_version();
+    }
   }
 }
 
@@ -278,6 +283,7 @@ bool list_fits(const CallFrame& f, const tn_value& v, bool cast, bool contiguous
   return true;
 }
 
+// What is written is copied back by finish_outputs.
 TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
   const tn_value v = f.in[i];
   if (!f.lists) f.lists = std::make_unique<CallFrame::Lists>();
@@ -287,7 +293,9 @@ TENON_COLD void convert_list(CallFrame& f, int i, bool cast, bool contiguous) {
     TensorImpl& t = *TensorImpl::from_view(p);
     if (!unfit(f, t, cast, contiguous)) continue;
     f.lists->tensors.push_back(converted(f, t, cast ? f.c.compute : t.dtype));
-    p = &f.lists->tensors.back()->view;
+    TensorImpl* made = f.lists->tensors.back().get();
+    if (f.op().args[i].mutates) f.lists->written.emplace_back(&t, made);
+    p = &made->view;
   }
   f.lists->views.push_back(std::move(list));
   f.mutable_args()[i].u.tensors = f.lists->views.back().data();
@@ -325,6 +333,9 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
     const uint64_t bit = uint64_t{1} << i;
     if (TENON_UNLIKELY(v.tag == TN_TAG_TENSOR_LIST)) {
       const bool cast = casts && (f.c.operands & bit);
+      for (uint32_t k = 0; f.op().args[i].mutates && k < v.len; ++k) {
+        if (v.u.tensors[k]) refuse_overlap(f, i, *TensorImpl::from_view(v.u.tensors[k]));
+      }
       if (!list_fits(f, v, cast, contiguous)) convert_list(f, i, cast, contiguous);
       continue;
     }

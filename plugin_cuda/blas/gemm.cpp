@@ -97,9 +97,12 @@ struct Problem {
     BLAS_CALL(index, cublasLtMatmulDescInit, &desc, types.compute, types.scale);
     set(index, CUBLASLT_MATMUL_DESC_TRANSA, g.b.by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(index, CUBLASLT_MATMUL_DESC_TRANSB, g.a.by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (!g.bias) return;
-    set(index, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(index, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
+    constexpr cublasLtEpilogue_t plain[] = {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_GELU};
+    constexpr cublasLtEpilogue_t biased[] = {CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS,
+                                             CUBLASLT_EPILOGUE_GELU_BIAS};
+    const auto last = static_cast<std::size_t>(g.activation);
+    if (g.bias || last != 0) set(index, CUBLASLT_MATMUL_DESC_EPILOGUE, g.bias ? biased[last] : plain[last]);
+    if (g.bias) set(index, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
   }
   template <class T>
   void set(int index, cublasLtMatmulDescAttributes_t what, T value) {
@@ -115,7 +118,7 @@ uint32_t alignment_of(const Matrix& m) {
 std::array<int64_t, 20> key_of(const Gemm& g, int index) {
   const Matrix& c = g.c.data ? g.c : g.out;
   const int64_t shapes = g.a.by_columns | g.b.by_columns << 1 | (g.bias != nullptr) << 2 | (g.beta == 0) << 3 |
-                         (c.data == g.out.data) << 4 | index << 8;
+                         (c.data == g.out.data) << 4 | static_cast<int64_t>(g.activation) << 5 | index << 8;
   return {shapes,
           g.out.rows,
           g.out.columns,
@@ -152,9 +155,12 @@ GemmPlan ask(const Gemm& g, int index) {
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(g.out));
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
-  BLAS_CALL(index, cublasLtMatmulAlgoGetHeuristic, handle_of(index), &p.desc, &p.first.layout, &p.second.layout,
-            &p.c.layout, &p.out.layout, &wish, 1, &best, &found);
-  if (found == 0) check_blas(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic", index);
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle_of(index), &p.desc, &p.first.layout, &p.second.layout, &p.c.layout,
+                                     &p.out.layout, &wish, 1, &best, &found);
+  const bool none = status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0);
+  if (none && g.activation != Activation::None) return {{}, 0, false};
+  check_blas(none ? CUBLAS_STATUS_NOT_SUPPORTED : status, "cublasLtMatmulAlgoGetHeuristic", index);
   return {best.algo, best.workspaceSize};
 }
 

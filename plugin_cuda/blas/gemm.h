@@ -21,6 +21,9 @@ struct Matrix {
 // False where no dimension has stride 1: the matrix must be copied first. 2 dimensions, or 3 with a batch.
 bool as_matrix(const sdk::Tensor& t, Matrix& out);
 
+// What a product's elements go through last; gelu in the form with tanh.
+enum class Activation : int64_t { None, Relu, Gelu };
+
 // out = alpha * a b + beta * c, with `bias` added to every row where there is one. `c` may be `out`.
 struct Gemm {
   Matrix out, a, b, c;
@@ -28,12 +31,14 @@ struct Gemm {
   int64_t batch = 1;
   sdk::DType dtype{};
   double alpha = 1, beta = 0;
+  Activation activation = Activation::None;
 };
 
 // How cuBLAS would do it: found once for a shape and kept.
 struct GemmPlan {
   cublasLtMatmulAlgo_t algo;
   uint64_t workspace = 0;
+  bool found = true;  // false: it has no product with this activation; products without one are an error then
 };
 GemmPlan plan_of(const Gemm& g, int index);
 void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_t workspace_bytes);

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // mm, addmm, bmm, baddbmm, mv, addmv, dot of floats. What cuBLAS cannot walk is copied first; an addend that is one row
-// for all rows becomes its epilogue.
+// for all rows becomes its epilogue, as does an activation.
 #include "tenon/sdk/ops/mm.h"
 #include "plugin_cuda/blas/gemm.h"
 #include "plugin_cuda/runtime/runtime.h"
+#include "tenon/sdk/ops/_addmm_activation.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/addmv.h"
 #include "tenon/sdk/ops/baddbmm.h"
@@ -112,6 +113,7 @@ struct Reshaped {
 struct Factors {
   Tensor self;
   Scalar beta = Scalar::of(int64_t{0}), alpha = Scalar::of(int64_t{1});
+  Activation activation = Activation::None;
 };
 
 // Both halves of a kernel: the plan's workspace, and the product itself. False: it must be declined.
@@ -123,9 +125,11 @@ bool with_product(tn_call* call, bool copies, Tensor out, Tensor a, Tensor b, co
   DeviceGuard on(index);
   Product p(call, copies);
   p.g.alpha = f.alpha.to<double>();
+  p.g.activation = f.activation;
   if (!p.operands(out, a, b)) return false;
   if (f.self.defined() && !p.addend(f.self, f.beta)) return false;
   p.turn();
+  if (f.activation != Activation::None && !plan_of(p.g, index).found) return false;
   then(p.g, index);
   return true;
 }
@@ -171,6 +175,12 @@ bool addmm_of(const tn_value* in, Tensor out, Use&& use) {
              Factors{Tensor(in[0].u.tensor), Scalar(in[3]), Scalar(in[4])});
 }
 template <class Use>
+bool addmm_activation_of(const tn_value* in, Tensor out, Use&& use) {
+  return use(
+      out, Tensor(in[1].u.tensor), Tensor(in[2].u.tensor),
+      Factors{Tensor(in[0].u.tensor), Scalar(in[3]), Scalar(in[4]), in[5].u.i64 ? Activation::Gelu : Activation::Relu});
+}
+template <class Use>
 bool mv_of(const tn_value* in, Tensor out, Use&& use) {
   const Reshaped y(out, true), x(Tensor(in[1].u.tensor), true);
   return use(y.tensor(), Tensor(in[0].u.tensor), x.tensor(), Factors{});
@@ -200,6 +210,7 @@ bool dot_of(const tn_value* in, Tensor out, Use&& use) {
   }
 PRODUCT(mm)
 PRODUCT(addmm)
+PRODUCT(addmm_activation)
 PRODUCT(mv)
 PRODUCT(addmv)
 PRODUCT(dot)
@@ -208,6 +219,9 @@ PRODUCT(dot)
 tn_status status(bool done) { return done ? TN_OK : TN_DECLINED; }
 tn_status mm(Call& c, Tensor out, Tensor, Tensor) { return status(mm_run(c, out)); }
 tn_status addmm(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) { return status(addmm_run(c, out)); }
+tn_status addmm_activation(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar, bool) {
+  return status(addmm_activation_run(c, out));
+}
 tn_status mv(Call& c, Tensor out, Tensor, Tensor) { return status(mv_run(c, out)); }
 tn_status addmv(Call& c, Tensor out, Tensor, Tensor, Tensor, Scalar, Scalar) { return status(addmv_run(c, out)); }
 tn_status dot(Call& c, Tensor out, Tensor, Tensor) { return status(dot_run(c, out)); }
@@ -217,6 +231,9 @@ tn_status dot(Call& c, Tensor out, Tensor, Tensor) { return status(dot_run(c, ou
 TN_KERNEL(mm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
 TN_KERNEL(bmm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
 TN_KERNEL(addmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
+// cuBLAS has epilogues for no doubles, and its relu of NaN may be 0.
+TN_KERNEL(_addmm_activation, addmm_activation,
+          dtypes("float32,float16,bfloat16").any_strides().capture_safe().workspace(addmm_activation_workspace));
 TN_KERNEL(baddbmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
 TN_KERNEL(mv, mv, dtypes("floating").any_strides().capture_safe().workspace(mv_workspace));
 TN_KERNEL(addmv, addmv, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmv_workspace));

@@ -85,6 +85,7 @@ void rebase_history(const Tensor& self, const core::Ref<Node>& node);
 // After one that has no gradient: AG11 if somebody will ask.
 void forget_history(int id, const Tensor& self);
 // AG08.
+void refuse_recorded(int id, const char* arg, TensorList list);
 void refuse_tracked(int id, const char* arg, const Tensor& t);
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t);
 template <class List>

@@ -144,6 +144,12 @@ void refuse_tracked(int id, const char* arg, const Tensor& t) {
   }
 }
 
+void refuse_recorded(int id, const char* arg, TensorList list) {
+  if (!recording() || !tracked(list)) return;
+  throw Error(core::join(core::op_at(id).name, ": a tensor of '", arg,
+                         "' requires grad, and what is written there is not recorded: call it under NoGradGuard"));
+}
+
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t) {
   if (t) refuse_tracked(id, arg, *t);
 }

@@ -33,4 +33,10 @@ Tensor addmv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
   return scaled_sum(self, decomp::mv(a, b), beta, alpha);
 }
 
+Tensor _addmm_activation(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha,
+                         bool use_gelu) {
+  const Tensor sum = tenon::addmm(self, a, b, beta, alpha);
+  return use_gelu ? tenon::gelu(sum, "tanh") : tenon::relu(sum);
+}
+
 }  // namespace tenon::decomp

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/optim/adamw.h"
 
-#include <cmath>
-
-#include "tenon/ops.h"
+#include "tenon/optim/batches.h"
 
 namespace tenon {
 namespace optim {
@@ -43,31 +41,19 @@ AdamW::AdamW(std::vector<Tensor> params, AdamWOptions defaults)
 
 std::unique_ptr<OptimizerParamState> AdamW::new_state() const { return std::make_unique<AdamWParamState>(); }
 
-void AdamW::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                   std::unique_ptr<OptimizerParamState>& state) {
+void AdamW::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
   const auto& o = static_cast<const AdamWOptions&>(options);
-  if (!state) {
-    state = new_state();
-    auto& s = static_cast<AdamWParamState&>(*state);
-    s.exp_avg(tenon::zeros_like(param));
-    s.exp_avg_sq(tenon::zeros_like(param));
+  Batches batches;
+  for (const Item& item : items) {
+    if (!item.state) item.state = new_state();
+    batches.add_adam(item.param, item.grad, static_cast<AdamWParamState&>(*item.state), o.amsgrad());
   }
-  auto& s = static_cast<AdamWParamState&>(*state);
-  if (o.weight_decay() != 0) param.mul_(1 - o.lr() * o.weight_decay());
-  const Tensor& g = grad;
   const auto [beta1, beta2] = o.betas();
-  s.step(s.step() + 1);
-  const double steps = static_cast<double>(s.step());
-  const double correction1 = 1 - std::pow(beta1, steps), correction2 = 1 - std::pow(beta2, steps);
-  s.exp_avg().mul_(beta1).add_(g, 1 - beta1);
-  s.exp_avg_sq().mul_(beta2).addcmul_(g, g, 1 - beta2);
-  if (o.amsgrad()) {
-    if (!s.max_exp_avg_sq().defined()) s.max_exp_avg_sq(tenon::zeros_like(param));
-    s.max_exp_avg_sq(tenon::maximum(s.max_exp_avg_sq(), s.exp_avg_sq()));
+  for (const Batch& b : batches) {
+    (b.fused ? tenon::_fused_adamw_ : decomp::_fused_adamw_)(b.params, b.grads, b.states[0], b.states[1], b.states[2],
+                                                             b.steps, o.lr(), beta1, beta2, o.weight_decay(), o.eps(),
+                                                             o.amsgrad(), false);
   }
-  const Tensor& squares = o.amsgrad() ? s.max_exp_avg_sq() : s.exp_avg_sq();
-  const Tensor divisor = squares.sqrt().div_(std::sqrt(correction2)).add_(o.eps());
-  param.addcdiv_(s.exp_avg(), divisor, -o.lr() / correction1);
 }
 
 }  // namespace optim

@@ -79,10 +79,12 @@ Tensor Optimizer::step(LossClosure closure) {
   }
   NoGradGuard no_grad;
   for (auto& group : param_groups_) {
+    std::vector<Item> items;
+    items.reserve(group.params().size());
     for (Tensor& p : group.params()) {
-      const Tensor grad = p.grad();
-      if (grad.defined()) update(p, grad, group.options(), state_[p.unsafeGetTensorImpl()]);
+      if (Tensor grad = p.grad(); grad.defined()) items.push_back({p, grad, state_[p.unsafeGetTensorImpl()]});
     }
+    update_all(items, group.options());
   }
   return loss;
 }
@@ -100,6 +102,10 @@ void Optimizer::zero_grad(bool set_to_none) {
       }
     }
   }
+}
+
+void Optimizer::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
+  for (const Item& item : items) update(item.param, item.grad, options, item.state);
 }
 
 void Optimizer::update(Tensor&, const Tensor&, const OptimizerOptions&, std::unique_ptr<OptimizerParamState>&) {

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/optim/sgd.h"
 
-#include <cmath>
-
-#include "tenon/ops.h"
+#include "tenon/optim/batches.h"
 
 namespace tenon {
 namespace optim {
@@ -37,22 +35,24 @@ SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
 
 std::unique_ptr<OptimizerParamState> SGD::new_state() const { return std::make_unique<SGDParamState>(); }
 
-void SGD::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                 std::unique_ptr<OptimizerParamState>& state) {
+void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
   const auto& o = static_cast<const SGDOptions&>(options);
-  const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
-  if (o.momentum() == 0) {
-    param.add_(g, -o.lr());
-    return;
+  Batches batches;
+  for (const Item& item : items) {
+    if (o.momentum() == 0) {
+      batches.add(item.param, item.grad, {});
+      continue;
+    }
+    if (!item.state) item.state = new_state();
+    Tensor& buffer = static_cast<SGDParamState&>(*item.state).momentum_buffer();
+    const bool first = !buffer.defined();
+    if (first) buffer = tenon::empty_like(item.param);
+    batches.add(item.param, item.grad, {buffer}, first);
   }
-  if (!state) state = new_state();
-  Tensor& buffer = static_cast<SGDParamState&>(*state).momentum_buffer();
-  if (buffer.defined()) {
-    buffer.mul_(o.momentum()).add_(g, 1 - o.dampening());
-  } else {
-    buffer = g.clone();
+  for (const Batch& b : batches) {
+    (b.fused ? tenon::_fused_sgd_ : decomp::_fused_sgd_)(b.params, b.grads, b.states[0], o.weight_decay(), o.momentum(),
+                                                         o.lr(), o.dampening(), o.nesterov(), false, b.first);
   }
-  param.add_(o.nesterov() ? g.add(buffer, o.momentum()) : buffer, -o.lr());
 }
 
 }  // namespace optim

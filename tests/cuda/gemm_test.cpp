@@ -78,6 +78,29 @@ TEST_F(CudaGemm, ABiasIsTheEpilogue) {
   }
 }
 
+TEST_F(CudaGemm, AnActivationIsTheEpilogue) {
+  for (ScalarType dtype : {kFloat, kHalf, kBFloat16}) {
+    const Tensor bias = whole({6}, dtype, 1), a = whole({4, 5}, dtype, 2), b = whole({5, 6}, dtype, 3);
+    const Tensor rows = whole({4, 6}, dtype, 4), x = a.to(kCUDA), y = on_device(b, true);
+    for (const Tensor& self : {bias, rows}) {
+      const Tensor s = self.to(kCUDA);
+      EXPECT_TRUE(equal(_addmm_activation(s, x, y).cpu(), addmm(self, a, b).relu())) << toString(dtype);
+      EXPECT_TRUE(equal(_addmm_activation(s, x, y, 0, 2).cpu(), mm(a, b).mul(2).relu()));
+      EXPECT_TRUE(allclose(_addmm_activation(s, x, y, 1, 1, true).cpu(), gelu(addmm(self, a, b), "tanh"), 1e-2, 1e-2));
+    }
+    EXPECT_TRUE(allclose(_addmm_activation(bias.to(kCUDA), x, y, 1, 1, true).cpu().to(kFloat),
+                         gelu(addmm(bias.to(kFloat), a.to(kFloat), b.to(kFloat)), "tanh"), 1e-2, 1e-2));
+  }
+}
+
+// cuBLAS activates no doubles: product and activation are two ops then.
+TEST_F(CudaGemm, DoublesAreActivatedApart) {
+  const Tensor bias = whole({6}, kDouble, 1), a = whole({4, 5}, kDouble, 2), b = whole({5, 6}, kDouble, 3);
+  const Tensor y = _addmm_activation(bias.to(kCUDA), a.to(kCUDA), b.to(kCUDA));
+  EXPECT_TRUE(equal(y.cpu(), addmm(bias, a, b).relu()));
+  core::reset_fallback_counts();
+}
+
 TEST_F(CudaGemm, AddendsAndFactors) {
   for (ScalarType dtype : kFloats) {
     const Tensor self = whole({4, 6}, dtype, 1), a = whole({4, 5}, dtype, 2), b = whole({5, 6}, dtype, 3);

@@ -76,9 +76,8 @@ tn_value nobodys_dtype() {
 }
 
 Results collect(const core::Op& op, const Built& inputs, Results results) {
-  for (int i = 0; i < op.n_args; ++i) {
-    if (!op.args[i].mutates) continue;
-    if (core::Impl t = inputs.tensor(i)) results.push_back({t, {}});
+  for (std::size_t k = 0; k < inputs.tensors().size(); ++k) {
+    if (op.args[inputs.position(k)].mutates) results.push_back({inputs.tensors()[k], {}});
   }
   return results;
 }

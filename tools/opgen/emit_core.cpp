@@ -89,9 +89,13 @@ std::string entry(const Row& r, std::string& before) {
   }
   before += "};\n";
   before.insert(before.rfind("const ArgInfo args_" + id), arrays);
-  before += "const ResultInfo results_" + id + "[] = {";
-  for (const Result& x : r.schema.results) before += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
-  before += "};\n";
+  std::string results = "nullptr";
+  if (!r.schema.results.empty()) {
+    results = "results_" + id;
+    before += "const ResultInfo " + results + "[] = {";
+    for (const Result& x : r.schema.results) before += "{" + quoted(x.name) + ", ArgType::" + type_name(x.type) + "}, ";
+    before += "};\n";
+  }
   std::string since = "nullptr";
   if (!r.since.empty()) {
     since = "since_" + id;
@@ -103,8 +107,8 @@ std::string entry(const Row& r, std::string& before) {
   return "    {" + quoted(r.schema.full()) + ", " + quoted(r.ident()) + ", " + quoted(r.schema.text) + ",\n     " +
          quoted(r.doc) + ", " + quoted(r.family) + ", " + quoted(r.samples) + ", " + quoted(r.dtypes) +
          ", OpKind::" + kind + ",\n     " + flags_of(r) + ", " + std::to_string(r.schema.args.size()) + ", " +
-         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id +
-         ", results_" + id + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
+         std::to_string(r.schema.results.size()) + ", " + std::to_string(r.random_words) + ", args_" + id + ", " +
+         results + ", " + (r.infer.empty() ? "nullptr" : "&infer_" + r.infer) + ",\n     {" +
          digest_of(r.schema, r.version) + "},\n     " + since + ", " + std::to_string(r.since.size()) + ", " +
          (r.scalar_overload.empty() ? "nullptr" : quoted(r.scalar_overload)) +
          ", ByCode::" + (r.by_code.empty() ? "None, 0" : r.by_code + ", " + r.code) + ", " +

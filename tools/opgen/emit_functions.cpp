@@ -60,6 +60,15 @@ std::string defined_args(const Schema& s) {
   return out;
 }
 
+// Nothing is recorded of lists that are written.
+std::string refused_lists(const Schema& s) {
+  std::string out;
+  for (const Arg& a : s.args) {
+    if (a.mutates && a.type.list) out += "  refuse_recorded(id, \"" + a.name + "\", " + a.name + ");\n";
+  }
+  return out;
+}
+
 std::string tracked_args(const std::vector<const Arg*>& inputs) {
   std::string out;
   for (const Arg* a : inputs) out += (out.empty() ? "" : " || ") + std::string("tracked(") + a->name + ")";
@@ -140,7 +149,8 @@ std::string functional(const Row& r, const NodePlan& plan) {
   std::size_t n = s.results.size();
   std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n";
   out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n" + locals;
-  out += "  const tn_value in[] = {" + values + "};\n";
+  out += "  const tn_value in[] = {" + values + "};\n" + refused_lists(s);
+  if (n == 0) return out + "  core::call(core::g_rows[id], in, nullptr);\n}\n";
   bool grad = !r.grads.empty();
   if (grad) {
     out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) +
@@ -272,13 +282,18 @@ std::string unboxed(const Schema& s, std::size_t from) {
   return out;
 }
 
+// A call whose results, if it has any, become those of a boxed one.
+std::string put(const Schema& s, const std::string& call) {
+  return s.results.empty() ? "(void)out;\n  " + call + ";" : "put(out, " + call + ");";
+}
+
 std::string by_name(const Row& r, std::string& entries) {
   const Schema& s = r.schema;
   std::string id = r.ident(), out, f = "nullptr", i = "nullptr", o = "nullptr", d = "nullptr";
   if (r.function || r.method) {
     f = "boxed_" + id;
-    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  put(out, call_" + id + "(" + unboxed(s, 0) +
-           "));\n}\n";
+    out += "void " + f + "(const tn_value* in, core::OwnedValue* out) {\n  " +
+           put(s, "call_" + id + "(" + unboxed(s, 0) + ")") + "\n}\n";
   }
   if (r.inplace) {
     i = "boxed_inplace_" + id;
@@ -302,9 +317,8 @@ std::string by_name(const Row& r, std::string& entries) {
   if (r.decomp) {
     d = "boxed_decomp_" + id;
     out += "void " + d +
-           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today today;\n  put(out, "
-           "decomp::" +
-           id + "(" + unboxed(s, 0) + "));\n}\n";
+           "(const tn_value* in, core::OwnedValue* out) {\n  NoGradGuard no_grad;\n  const Today today;\n  " +
+           put(s, "decomp::" + id + "(" + unboxed(s, 0) + ")") + "\n}\n";
   }
   entries += "    {op_id::" + id + ", " + f + ", " + i + ", " + o + ", " + d + "},\n";
   return out;

@@ -4,6 +4,7 @@
 #include <cublasLt.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -58,6 +59,21 @@ struct Work {
   void* pout;
 };
 
+// CUBLASLT_EPILOGUE_RELU, _BIAS and _GELU are bits of it; other bits (pointers to further results) are not known here.
+bool biased(const Desc& d) { return d.epilogue & CUBLASLT_EPILOGUE_BIAS; }
+double activated(const Desc& d, double x) {
+  if (d.epilogue == CUBLASLT_EPILOGUE_RELU || d.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) return x > 0 ? x : 0;
+  if (d.epilogue != CUBLASLT_EPILOGUE_GELU && d.epilogue != CUBLASLT_EPILOGUE_GELU_BIAS) return x;
+  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+bool known(const Desc& d) {
+  for (int e : {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS,
+                CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS}) {
+    if (d.epilogue == e) return !biased(d) || d.bias != nullptr;
+  }
+  return false;
+}
+
 template <class T>
 void multiply(const Work& w) {
   const int64_t inner = w.d.turned[0] ? w.a.rows : w.a.columns;
@@ -75,7 +91,8 @@ void multiply(const Work& w) {
         }
         sum *= w.alpha;
         if (w.beta != 0) sum += w.beta * static_cast<double>(c[i + j * w.c.lead]);
-        if (w.d.epilogue == CUBLASLT_EPILOGUE_BIAS) sum += static_cast<double>(static_cast<const T*>(w.d.bias)[i]);
+        if (biased(w.d)) sum += static_cast<double>(static_cast<const T*>(w.d.bias)[i]);
+        sum = activated(w.d, sum);
         out[i + j * w.out.lead] = static_cast<T>(static_cast<float>(sum));
         if constexpr (sizeof(T) == 8) out[i + j * w.out.lead] = sum;
       }
@@ -90,6 +107,8 @@ bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c, cons
     if (l->rows <= 0 || l->columns <= 0 || l->lead < l->rows || l->type != out.type || l->batch != out.batch)
       return false;
   }
+  const bool activates = d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && d.epilogue != CUBLASLT_EPILOGUE_BIAS;
+  if (!known(d) || (activates && d.scale == CUDA_R_64F)) return false;
   return out.rows == m && out.columns == n && c.rows == m && c.columns == n && k == inner;
 }
 

@@ -49,8 +49,7 @@ class TENON_API AdamW : public Optimizer {
   explicit AdamW(std::vector<Tensor> params, AdamWOptions defaults = {});
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
+  void update_all(ArrayRef<Item> items, const OptimizerOptions& options) override;
   std::unique_ptr<OptimizerParamState> new_state() const override;
 };
 

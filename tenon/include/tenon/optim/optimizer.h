@@ -136,6 +136,14 @@ class TENON_API Optimizer {
   virtual void load(serialize::InputArchive& archive);
 
  protected:
+  // A parameter that has a gradient; its state is null the first time.
+  struct Item {
+    Tensor& param;
+    Tensor grad;
+    std::unique_ptr<OptimizerParamState>& state;
+  };
+  // The step of a group, without recording; by default update() of one parameter after the other.
+  virtual void update_all(ArrayRef<Item> items, const OptimizerOptions& options);
   // One parameter's step, without recording. `state` is null the first time.
   virtual void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                       std::unique_ptr<OptimizerParamState>& state);

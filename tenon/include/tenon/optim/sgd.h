@@ -40,8 +40,7 @@ class TENON_API SGD : public Optimizer {
   explicit SGD(std::vector<Tensor> params, SGDOptions defaults);
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
+  void update_all(ArrayRef<Item> items, const OptimizerOptions& options) override;
   std::unique_ptr<OptimizerParamState> new_state() const override;
 };
 

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Steps of optimisers: no results, lists that belong together.
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+
+namespace tenon::core {
+namespace {
+
+// List `arg` is like the first one, tensor by tensor; `used` says whether it must be empty instead.
+void check_list(Infer& c, int arg, bool used) {
+  const int n = used ? c.list_size(0) : 0;
+  if (c.list_size(arg) != n) {
+    fail<ValueError>(c, c.arg(arg), " has ", c.list_size(arg), " tensors; expected ", n,
+                     used ? ", as many as self" : ", as this step does not use it");
+  }
+  for (int k = 0; k < n; ++k) {
+    const TensorImpl &t = *c.list_tensor(arg, k), &self = *c.list_tensor(0, k), &first = *c.list_tensor(0, 0);
+    if (t.sizes() != self.sizes()) {
+      fail<ValueError>(c, c.arg(arg), " at position ", k, " has the shape ", text(t.sizes()), " but self there has ",
+                       text(self.sizes()));
+    }
+    if (t.dtype != first.dtype) {
+      fail<TypeError>(c, c.arg(arg), " at position ", k, " has dtype ", dtype_name(t.dtype), "; expected ",
+                      dtype_name(first.dtype), ", that of the first tensor of self");
+    }
+    if (t.slot != first.slot || t.index != first.index) {
+      fail<TypeError>(c, c.arg(arg), " at position ", k, " is on ", t.device().str(), "; expected ",
+                      first.device().str(), ", where the first tensor of self is");
+    }
+  }
+}
+
+void check_some(Infer& c) {
+  if (c.list_size(0) == 0) fail<ValueError>(c, "expected a non-empty list of tensors for 'self'");
+}
+
+}  // namespace
+
+TENON_INFER(fused_sgd) {
+  check_some(c);
+  check_list(c, 0, true);
+  check_list(c, 1, true);
+  check_list(c, 2, c.number(4) != 0);
+}
+
+TENON_INFER(fused_adam) {
+  check_some(c);
+  for (int arg = 0; arg < 4; ++arg) check_list(c, arg, true);
+  check_list(c, 4, c.flag(11));
+  if (static_cast<int>(c.ints(5).size()) != c.list_size(0)) {
+    fail<ValueError>(c, c.arg(5), " has ", c.ints(5).size(), " numbers; expected ", c.list_size(0),
+                     ", one for each tensor of self");
+  }
+  for (int64_t step : c.ints(5)) {
+    if (step < 1) fail<ValueError>(c, c.arg(5), " has ", step, "; the first step is 1");
+  }
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Steps of optimisers: one launch for up to 56 tensors, whose places are arguments of the kernel. A block takes 4096
+// elements of one tensor; each is read and written once. 16-bit floats are computed in float.
+#include <algorithm>
+#include <cmath>
+
+#include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/launch.cuh"
+#include "tenon/sdk/ops/_fused_adam_.h"
+#include "tenon/sdk/ops/_fused_adamw_.h"
+#include "tenon/sdk/ops/_fused_sgd_.h"
+#include "tenon/sdk/scalar_math.h"
+
+namespace tenon::cuda {
+namespace {
+
+using namespace sdk;
+
+constexpr int kMost = 56;
+constexpr int kRuns = 5;  // parameter, gradient, states
+constexpr int kGrad = 1;
+constexpr int kThreads = 256;
+constexpr int64_t kChunk = 4096;  // elements of a block
+
+struct Tensors {
+  char* at[kRuns][kMost];  // null: the step has no such state
+  int64_t n[kMost];
+  double factor[2][kMost];    // what differs by the count of steps
+  uint32_t chunk[kMost + 1];  // the first one of each tensor
+  int32_t count;
+  uint64_t aligned;  // bit k: packs of tensor k lie at multiples of their size
+};
+
+// Numbers of the step of one tensor, and the step of one element: v holds what its runs hold.
+template <class C>
+struct Adam {
+  C beta1, beta2, rest1, rest2, eps, decay, shrink, root, size;
+  bool maximize, maxima;
+  TN_DEVICE void operator()(C* v) const {
+    C g = maximize ? -v[1] : v[1], p = v[0];
+    if (shrink != C(1)) p = p * shrink;
+    if (decay != C(0)) g = std::fma(decay, p, g);
+    v[2] = std::fma(rest1, g, v[2] * beta1);
+    v[3] = std::fma(rest2 * g, g, v[3] * beta2);
+    if (maxima) v[4] = sdk::math::maximum(v[4], v[3]);
+    const C root_of = sdk::math::sqrt(maxima ? v[4] : v[3]);
+    v[0] = std::fma(size, v[2] / (root_of / root + eps), p);
+  }
+};
+template <class C>
+struct Sgd {
+  C lr, momentum, rest, decay;
+  bool nesterov, maximize, first, buffered;
+  TN_DEVICE void operator()(C* v) const {
+    C g = maximize ? -v[1] : v[1];
+    if (decay != C(0)) g = std::fma(decay, v[0], g);
+    if (buffered) {
+      v[2] = first ? g : std::fma(rest, g, v[2] * momentum);
+      g = nesterov ? std::fma(momentum, v[2], g) : v[2];
+    }
+    v[0] = std::fma(-lr, g, v[0]);
+  }
+};
+template <class C>
+TN_DEVICE Adam<C> of_tensor(Adam<C> s, const Tensors& t, int k) {
+  s.root = static_cast<C>(t.factor[0][k]);
+  s.size = static_cast<C>(t.factor[1][k]);
+  return s;
+}
+template <class C>
+TN_DEVICE Sgd<C> of_tensor(const Sgd<C>& s, const Tensors&, int) {
+  return s;
+}
+
+// W neighbours at element i.
+template <class S, class C, int W, class Step>
+TN_DEVICE void step_at(char* const* at, int64_t i, const Step& step) {
+  C v[W][kRuns];
+  TN_UNROLL(5)
+  for (int k = 0; k < kRuns; ++k) {
+    if (at[k] == nullptr) continue;
+    const Pack<S, W> pack = *reinterpret_cast<const Pack<S, W>*>(at[k] + i * static_cast<int64_t>(sizeof(S)));
+    for (int j = 0; j < W; ++j) v[j][k] = static_cast<C>(pack.v[j]);
+  }
+  for (int j = 0; j < W; ++j) step(v[j]);
+  TN_UNROLL(5)
+  for (int k = 0; k < kRuns; ++k) {
+    if (k == kGrad || at[k] == nullptr) continue;
+    Pack<S, W> pack;
+    for (int j = 0; j < W; ++j) pack.v[j] = static_cast<S>(v[j][k]);
+    *reinterpret_cast<Pack<S, W>*>(at[k] + i * static_cast<int64_t>(sizeof(S))) = pack;
+  }
+}
+
+template <class S, class C, class Step>
+__global__ void step_of_tensors(Tensors t, Step numbers) {
+  int low = 0, high = t.count;  // the tensor whose chunks hold this one lies in [low, high)
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (t.chunk[middle] <= blockIdx.x)
+      low = middle;
+    else
+      high = middle;
+  }
+  const Step step = of_tensor(numbers, t, low);
+  char* at[kRuns];
+  TN_UNROLL(5)
+  for (int k = 0; k < kRuns; ++k) at[k] = t.at[k][low];
+  const int64_t begin = static_cast<int64_t>(blockIdx.x - t.chunk[low]) * kChunk;
+  const int64_t end = begin + kChunk < t.n[low] ? begin + kChunk : t.n[low];
+  constexpr int kWidth = kPackWidth<S> < 4 ? kPackWidth<S> : 4;
+  int64_t scalar = begin;
+  if (t.aligned >> low & 1) {
+    for (int64_t i = begin + static_cast<int64_t>(threadIdx.x) * kWidth; i + kWidth <= end; i += kThreads * kWidth) {
+      step_at<S, C, kWidth>(at, i, step);
+    }
+    scalar = end - (end - begin) % kWidth;
+  }
+  for (int64_t i = scalar + threadIdx.x; i < end; i += kThreads) step_at<S, C, 1>(at, i, step);
+}
+
+// Launches for all tensors, as many as a table holds at a time. factors(k, f) gives the numbers of tensor k.
+template <class Start, class Factors>
+void each_table(const TensorList (&lists)[kRuns], const Factors& factors, Start&& start) {
+  Tensors t{};
+  const auto flush = [&] {
+    if (t.count > 0) start(t, Shape{static_cast<int64_t>(t.chunk[t.count]), kThreads});
+    t = {};
+  };
+  for (int64_t k = 0; k < lists[0].size(); ++k) {
+    const int64_t n = lists[0][k].numel();
+    if (n == 0) continue;
+    uintptr_t places = 0;
+    for (int i = 0; i < kRuns; ++i) {
+      if (lists[i].size() == 0) continue;
+      t.at[i][t.count] = lists[i][k].data<char>();
+      places |= reinterpret_cast<uintptr_t>(t.at[i][t.count]);
+    }
+    t.n[t.count] = n;
+    factors(k, t.factor[0][t.count], t.factor[1][t.count]);
+    if (places % 16 == 0) t.aligned |= uint64_t{1} << t.count;
+    t.chunk[t.count + 1] = t.chunk[t.count] + static_cast<uint32_t>(ceil_div(n, kChunk));
+    if (++t.count == kMost) flush();
+  }
+  flush();
+}
+
+template <template <class> class Step, class Factors, class Make>
+tn_status run(const Call& call, const TensorList (&lists)[kRuns], const Factors& factors, const Make& make) {
+  dispatch_floating(lists[0][0].dtype(), [&](auto tag) {
+    using S = tn_type(tag);
+    using C = compute_t<S>;
+    static_assert(sizeof(Tensors) + sizeof(Step<C>) <= 4096, "more than the arguments of a kernel may have");
+    const Step<C> step = make(Type<C>{});
+    each_table(lists, factors, [&](const Tensors& t, const Shape& shape) {
+      launch<step_of_tensors<S, C, Step<C>>>(call, shape, t, step);
+    });
+  });
+  return TN_OK;
+}
+
+tn_status adam(const Call& call, const TensorList (&lists)[kRuns], Ints steps, double lr, double beta1, double beta2,
+               double decay, double shrink, double eps, bool maximize) {
+  const auto factors = [&](int64_t k, double& root, double& size) {
+    const double count = static_cast<double>(steps[k]);
+    root = std::sqrt(1 - std::pow(beta2, count));
+    size = -lr / (1 - std::pow(beta1, count));
+  };
+  const bool maxima = lists[4].size() != 0;
+  return run<Adam>(call, lists, factors, [&](auto tag) {
+    using C = tn_type(tag);
+    const auto c = [](double v) { return static_cast<C>(v); };
+    return Adam<C>{c(beta1),  c(beta2), c(1 - beta1), c(1 - beta2), c(eps), c(decay),
+                   c(shrink), C(1),     C(0),         maximize,     maxima};
+  });
+}
+
+tn_status fused_adam(Call& call, TensorList self, TensorList grads, TensorList means, TensorList squares,
+                     TensorList maxima, Ints steps, double lr, double beta1, double beta2, double weight_decay,
+                     double eps, bool, bool maximize) {
+  return adam(call, {self, grads, means, squares, maxima}, steps, lr, beta1, beta2, weight_decay, 1, eps, maximize);
+}
+
+tn_status fused_adamw(Call& call, TensorList self, TensorList grads, TensorList means, TensorList squares,
+                      TensorList maxima, Ints steps, double lr, double beta1, double beta2, double weight_decay,
+                      double eps, bool, bool maximize) {
+  const double shrink = weight_decay == 0 ? 1 : 1 - lr * weight_decay;
+  return adam(call, {self, grads, means, squares, maxima}, steps, lr, beta1, beta2, 0, shrink, eps, maximize);
+}
+
+tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList buffers, double weight_decay,
+                    double momentum, double lr, double dampening, bool nesterov, bool maximize, bool first) {
+  const auto none = [](int64_t, double&, double&) {};
+  const bool buffered = buffers.size() != 0;
+  return run<Sgd>(call, {self, grads, buffers, {}, {}}, none, [&](auto tag) {
+    using C = tn_type(tag);
+    const auto c = [](double v) { return static_cast<C>(v); };
+    return Sgd<C>{c(lr), c(momentum), c(1 - dampening), c(weight_decay), nesterov, maximize, first, buffered};
+  });
+}
+
+}  // namespace
+
+TN_KERNEL(_fused_sgd_, fused_sgd, dtypes("floating").capture_safe());
+TN_KERNEL(_fused_adam_, fused_adam, dtypes("floating").capture_safe());
+TN_KERNEL(_fused_adamw_, fused_adamw, dtypes("floating").capture_safe());
+
+}  // namespace tenon::cuda
