@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// nonzero and masked_select: blocks count what they select, one block adds the counts up, the host reads the total and
-// makes the result, and blocks write from where theirs begins.
-#include "plugin_cuda/device/block.cuh"
-#include "plugin_cuda/device/chunks.cuh"
-#include "plugin_cuda/device/element.cuh"
-#include "plugin_cuda/device/launch.cuh"
+// nonzero, masked_select and masked_scatter.
+#include <vector>
+
+#include "plugin_cuda/device/copy.cuh"
+#include "plugin_cuda/device/fault.cuh"
+#include "plugin_cuda/device/selection.cuh"
 #include "tenon/sdk/loops.h"
+#include "tenon/sdk/ops/masked_scatter.h"
 #include "tenon/sdk/ops/masked_select.h"
 #include "tenon/sdk/ops/nonzero.h"
 
@@ -14,39 +15,6 @@ namespace tenon::cuda {
 namespace {
 
 using namespace sdk;
-
-constexpr int kBlock = 256;
-constexpr int64_t kMostChunks = 1024;
-
-// Row-major elements, by chunks of whole blocks; starts[chunks] is the total.
-struct Selection {
-  const char* flags;
-  Code code;
-  int32_t item;
-  int64_t n, chunk, chunks;
-  int64_t* starts;
-
-  TN_DEVICE int64_t marks(int64_t i) const {
-    const char* p = flags + i * item;
-    if (code == Code::I64) return read<int64_t>(p) != 0;
-    return load<double>(p, code) != 0;
-  }
-};
-
-// write(element, its place among the selected)
-template <class Write>
-__global__ void spread(Selection s, Write write) {
-  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
-  int64_t at = s.starts[blockIdx.x];
-  for (int64_t tile = begin; tile < end; tile += blockDim.x) {
-    const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < end ? s.marks(i) : 0;
-    int64_t total;
-    const int64_t to_here = block_scan(mine, int64_t{0}, AddCounts(), &total);
-    if (mine) write(i, at + to_here - 1);
-    at += total;
-  }
-}
 
 struct Coordinates {
   int64_t* out;
@@ -60,69 +28,121 @@ struct Coordinates {
   }
 };
 template <class U>
-struct Elements {
+struct Taken {
   const U* from;
   U* out;
   TN_DEVICE void operator()(int64_t i, int64_t to) const { out[to] = from[i]; }
 };
+// From a source that may have too few.
+template <class U>
+struct Given {
+  const U* from;
+  U* out;
+  int64_t size;
+  TN_DEVICE void operator()(int64_t i, int64_t from_here) const {
+    if (from_here < size) out[i] = from[from_here];
+  }
+};
 
-Selection select(const Call& call, const Tensor& flags) {
-  const int64_t n = flags.numel(), chunk = ceil_div(std::max<int64_t>(ceil_div(n, kMostChunks), 1024), kBlock) * kBlock;
-  Selection s{flags.data<char>(), code_of(flags.dtype()),   static_cast<int32_t>(item_size(flags.dtype())), n, chunk,
-              ceil_div(n, chunk), call.workspace<int64_t>()};
-  return s;
-}
-
-// How many are selected, with all starts in place.
-int64_t count_all(const Call& call, const Selection& s) {
-  if (s.n == 0) return 0;
-  launch<count_marks<Selection>>(call, {s.chunks, kBlock}, s);
-  launch<add_up_counts<Selection>>(call, {1, 1024}, s);
-  int64_t total = 0;
-  read_back(call, &total, s.starts + s.chunks, sizeof total);
-  return total;
+__global__ void check_selected(const int64_t* selected, int64_t size, Faults faults) {
+  if (*selected > size) faults.report(TN_ERROR_VALUE, *selected, size + 1);
 }
 
 tn_status nonzero(Call& call, Tensor, Tensor self) {
-  const Selection s = select(call, self);
+  const Selection s = select(self.data<char>(), self.dtype(), self.numel(), call.workspace<int64_t>());
   const int64_t sizes[2] = {count_all(call, s), self.ndim()};
   const Tensor out = call.alloc_out(0, Ints(sizes, 2), kInt64);
   if (sizes[0] == 0 || sizes[1] == 0) return TN_OK;
   Coordinates to{out.data<int64_t>(), self.ndim(), {}};
   for (int d = 0; d < self.ndim(); ++d) to.size[d] = self.size(d);
-  launch<spread<Coordinates>>(call, {s.chunks, kBlock}, s, to);
+  spread_all(call, s, to);
   return TN_OK;
 }
 
+// The shape of two operands together, and memory for those of them that do not have it: first self's, then the mask's.
+struct Common {
+  std::vector<int64_t> sizes, strides;
+  int64_t numel = 1;
+  uint64_t self_bytes = 0, mask_bytes = 0;
+
+  Common(const Tensor& self, const Tensor& mask)
+      : sizes(static_cast<std::size_t>(std::max(self.ndim(), mask.ndim())), 1), strides(sizes.size()) {
+    for (const Tensor& t : {self, mask}) {
+      for (int d = 0; d < t.ndim(); ++d) {
+        int64_t& s = sizes[sizes.size() - static_cast<std::size_t>(t.ndim() - d)];
+        if (t.size(d) != 1) s = t.size(d);
+      }
+    }
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      strides[d] = numel;
+      numel *= sizes[d];
+    }
+    if (!fits(self)) self_bytes = static_cast<uint64_t>((numel * item_size(self.dtype()) + 63) / 64 * 64);
+    if (!fits(mask)) mask_bytes = static_cast<uint64_t>(numel);
+  }
+  bool fits(const Tensor& t) const {
+    if (!t.contiguous() || t.ndim() != static_cast<int>(sizes.size())) return false;
+    for (int d = 0; d < t.ndim(); ++d) {
+      if (t.size(d) != sizes[static_cast<std::size_t>(d)]) return false;
+    }
+    return true;
+  }
+  // Its elements in the shape, row-major.
+  const char* dense(const Call& call, const Tensor& t, char* memory) const {
+    if (fits(t)) return t.data<char>();
+    const Ints shape(sizes.data(), static_cast<int64_t>(sizes.size()));
+    const tn_tensor view = view_of(t, memory, t.dtype(), shape, strides.data(), TN_TENSOR_CONTIGUOUS);
+    copy_elements(call, Tensor(&view), t);
+    return memory;
+  }
+};
+
 tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
-  const Selection s = select(call, mask);
+  const Common shape(self, mask);
+  char* memory = call.workspace<char>();
+  const char* flags = shape.dense(call, mask, memory + shape.self_bytes);
+  auto* starts = reinterpret_cast<int64_t*>(memory + call.workspace_bytes() - kStartsBytes);
+  const Selection s = select(flags, mask.dtype(), shape.numel, starts);
   const int64_t total = count_all(call, s);
   const Tensor out = call.alloc_out(0, Ints(&total, 1), self.dtype());
   if (total == 0) return TN_OK;
+  const char* elements = shape.dense(call, self, memory);
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch<spread<Elements<U>>>(call, {s.chunks, kBlock}, s, Elements<U>{self.data<U>(), out.data<U>()});
+    spread_all(call, s, Taken<U>{reinterpret_cast<const U*>(elements), out.data<U>()});
+  });
+  return TN_OK;
+}
+
+tn_status masked_scatter(Call& call, Tensor out, Tensor self, Tensor mask, Tensor source) {
+  start_from(call, out, self);
+  const Selection s = select(mask.data<char>(), mask.dtype(), mask.numel(), call.workspace<int64_t>());
+  if (s.n == 0) return TN_OK;
+  count_selected(call, s);
+  launch<check_selected>(call, {1, 1}, s.starts + s.chunks, source.numel(), Faults(call));
+  dispatch_size(out.dtype(), [&](auto tag) {
+    using U = tn_type(tag);
+    spread_all(call, s, Given<U>{source.data<U>(), out.data<U>(), source.numel()});
   });
   return TN_OK;
 }
 
 tn_status starts_workspace(tn_call*, uint64_t* bytes) {
-  *bytes = (kMostChunks + 1) * sizeof(int64_t);
+  *bytes = kStartsBytes;
   return TN_OK;
 }
-
-// Whether core expanded them to one shape.
-tn_status same_shape(const tn_call* call) {
-  const Tensor a(call->in[0].u.tensor), b(call->in[1].u.tensor);
-  bool same = a.ndim() == b.ndim();
-  for (int d = 0; same && d < a.ndim(); ++d) same = a.size(d) == b.size(d);
-  return same ? TN_OK : TN_DECLINED;
+tn_status select_workspace(tn_call* call, uint64_t* bytes) {
+  const Common shape{Tensor(call->in[0].u.tensor), Tensor(call->in[1].u.tensor)};
+  *bytes = shape.self_bytes + (shape.mask_bytes + 7) / 8 * 8 + kStartsBytes;
+  return TN_OK;
 }
 
 }  // namespace
 
 TN_KERNEL(nonzero, nonzero, dtypes("all").dynamic().host_blocking().workspace(starts_workspace));
 TN_KERNEL(masked_select, masked_select,
-          dtypes("all").mixed_dtypes().dynamic().host_blocking().workspace(starts_workspace).supports(same_shape));
+          dtypes("all").any_strides().mixed_dtypes().dynamic().host_blocking().workspace(select_workspace));
+TN_KERNEL(masked_scatter, masked_scatter,
+          dtypes("all").mixed_dtypes().inplace("0=0").workspace(starts_workspace).capture_safe());
 
 }  // namespace tenon::cuda

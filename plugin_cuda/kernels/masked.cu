@@ -49,6 +49,14 @@ void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor&
   });
 }
 
+}  // namespace
+
+void fill_where(const Call& call, const Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
+  fill(call, out, self, mask, value, Scalar::of(int64_t{0}));
+}
+
+namespace {
+
 tn_status masked_fill(Call& call, Tensor out, Tensor self, Tensor mask, Scalar value) {
   fill(call, out, self, mask, Tensor(), value);
   return TN_OK;
@@ -56,7 +64,7 @@ tn_status masked_fill(Call& call, Tensor out, Tensor self, Tensor mask, Scalar v
 tn_status masked_fill_tensor(Call& call, Tensor out, Tensor self, Tensor mask, Tensor value) {
   const bool plain = value.dtype() == out.dtype() || (is_floating(value.dtype()) && is_floating(out.dtype()));
   if (value.device().type == TN_CPU || !plain) return TN_DECLINED;
-  fill(call, out, self, mask, value, Scalar::of(int64_t{0}));
+  fill_where(call, out, self, mask, value);
   return TN_OK;
 }
 

@@ -147,13 +147,10 @@ tn_status ends_workspace(tn_call* call, uint64_t* bytes) {
   *bytes = static_cast<uint64_t>(kMostChunks + 1 + n) * sizeof(int64_t);
   return TN_OK;
 }
-tn_status size_is_known(const tn_call* call) { return call->in[1].tag == TN_TAG_NONE ? TN_DECLINED : TN_OK; }
 
 }  // namespace
 
 TN_KERNEL(searchsorted_Tensor, searchsorted, dtypes("number").mixed_dtypes().capture_safe());
-TN_KERNEL(repeat_interleave_Tensor, repeat_interleave,
-          dtypes("integral").dynamic().workspace(ends_workspace).supports(size_is_known).priority(1).capture_safe());
 TN_KERNEL(repeat_interleave_Tensor, repeat_interleave,
           dtypes("integral").dynamic().host_blocking().workspace(ends_workspace));
 

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What flags select, in order: blocks count, one block adds the counts up, and blocks write from where theirs begins.
+#pragma once
+
+#include <algorithm>
+
+#include "plugin_cuda/device/chunks.cuh"
+#include "plugin_cuda/device/element.cuh"
+#include "plugin_cuda/device/launch.cuh"
+
+namespace tenon::cuda {
+
+inline constexpr int kSelectionBlock = 256;
+inline constexpr int64_t kMostChunks = 1024;
+inline constexpr uint64_t kStartsBytes = (kMostChunks + 1) * sizeof(int64_t);
+
+inline int64_t chunk_of(int64_t n) {
+  return ceil_div(std::max<int64_t>(ceil_div(n, kMostChunks), 1024), kSelectionBlock) * kSelectionBlock;
+}
+
+// Row-major elements, by chunks of whole blocks; starts[chunks] is the total.
+struct Selection {
+  const char* flags;
+  Code code;
+  int32_t item;
+  int64_t n, chunk, chunks;
+  int64_t* starts;
+
+  TN_DEVICE int64_t marks(int64_t i) const {
+    const char* p = flags + i * item;
+    if (code == Code::I64) return read<int64_t>(p) != 0;
+    return load<double>(p, code) != 0;
+  }
+};
+
+// write(element, its place among the selected)
+template <class Write>
+__global__ void spread(Selection s, Write write) {
+  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
+  int64_t at = s.starts[blockIdx.x];
+  for (int64_t tile = begin; tile < end; tile += blockDim.x) {
+    const int64_t i = tile + threadIdx.x;
+    const int64_t mine = i < end ? s.marks(i) : 0;
+    int64_t total;
+    const int64_t to_here = block_scan(mine, int64_t{0}, AddCounts(), &total);
+    if (mine) write(i, at + to_here - 1);
+    at += total;
+  }
+}
+
+// `starts` has kStartsBytes.
+inline Selection select(const char* flags, sdk::DType dtype, int64_t n, int64_t* starts) {
+  const int64_t chunk = chunk_of(n);
+  return {flags, code_of(dtype), static_cast<int32_t>(sdk::item_size(dtype)), n, chunk, ceil_div(n, chunk), starts};
+}
+
+// Puts all starts in place. s.n is not 0.
+inline void count_selected(const sdk::Call& call, const Selection& s) {
+  launch<count_marks<Selection>>(call, {s.chunks, kSelectionBlock}, s);
+  launch<add_up_counts<Selection>>(call, {1, 1024}, s);
+}
+// The same, and how many they are, for which the host waits.
+inline int64_t count_all(const sdk::Call& call, const Selection& s) {
+  if (s.n == 0) return 0;
+  count_selected(call, s);
+  int64_t total = 0;
+  read_back(call, &total, s.starts + s.chunks, sizeof total);
+  return total;
+}
+
+template <class Write>
+void spread_all(const sdk::Call& call, const Selection& s, const Write& write) {
+  launch<spread<Write>>(call, {s.chunks, kSelectionBlock}, s, write);
+}
+
+}  // namespace tenon::cuda
