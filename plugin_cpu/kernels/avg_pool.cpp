@@ -112,7 +112,11 @@ void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
         sum = sums.data();
       std::fill(sum, sum + n, C(0));
       each_output(p, windows, [&](int64_t at, const Window& w) {
-        const C share = static_cast<C>(static_cast<C>(grad[at]) / static_cast<C>(w.divisor));
+        C share;
+        if constexpr (std::is_integral_v<C>)
+          share = static_cast<C>(grad[at] / w.divisor);  // a divisor need not fit
+        else
+          share = static_cast<C>(grad[at]) / static_cast<C>(w.divisor);
         for (int64_t d = w.from[0]; d < w.to[0]; ++d) {
           for (int64_t h = w.from[1]; h < w.to[1]; ++h) {
             C* line = sum + (d * p.in[1] + h) * p.in[2];

@@ -29,14 +29,17 @@ HWY_INLINE bool wins(T v, T best) {
 struct Across {
   std::vector<Taps> reach;
   std::vector<int32_t> start;
-  bool simple;  // at its first tap, each
-  bool whole;   // no window reaches into the padding
+  std::vector<int64_t> empty;  // windows that have only padding
+  bool simple;                 // at its first tap, each
+  bool whole;                  // no window reaches into the padding
   explicit Across(const Pool& p) : reach(static_cast<std::size_t>(p.kernel[2])) {
     for (int64_t t = 0; t < p.kernel[2]; ++t) reach[static_cast<std::size_t>(t)] = outputs_inside(p, t);
     simple = reach[0].first == 0 && reach[0].last == p.out[2];
     whole = simple && reach.back().last == p.out[2];
     for (int64_t o = 0; !simple && o < p.out[2]; ++o) {
-      const int64_t w = o * p.stride[2] - p.pad[2] + taps_inside(p, 2, o).first * p.dilation[2];
+      const Taps inside = taps_inside(p, 2, o);
+      if (inside.first == inside.last) empty.push_back(o);
+      const int64_t w = o * p.stride[2] - p.pad[2] + inside.first * p.dilation[2];
       start.push_back(static_cast<int32_t>(std::min(w, p.in[2] - 1)));
     }
   }
@@ -99,6 +102,10 @@ HWY_INLINE void take_any(const T* x, const T* end, int64_t from, int64_t step, T
     take<0, kFirst>(x, end, from, step, o, best, where);
 }
 
+template <class C>
+constexpr C kLeast = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
+                                                          : std::numeric_limits<C>::lowest();
+
 // One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
 template <class T, class C>
 void max_line(const Pool& p, const Across& across, const T* x, const T* end, int64_t od, int64_t oh, C* best,
@@ -106,7 +113,7 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   const int64_t n = p.out[2], s = p.stride[2];
   if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
-    std::fill(best, best + n, std::numeric_limits<C>::lowest());
+    std::fill(best, best + n, kLeast<C>);
     std::fill(where, where + n, 0);
     return;
   }
@@ -129,6 +136,10 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
         take_any<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best, where);
       }
     }
+  }
+  for (int64_t o : across.empty) {
+    best[o] = kLeast<C>;
+    where[o] = 0;
   }
 }
 

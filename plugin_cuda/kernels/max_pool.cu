@@ -6,6 +6,7 @@
 
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/copy.cuh"
+#include "plugin_cuda/device/dense.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/pool.cuh"
 #include "tenon/sdk/ops/adaptive_max_pool2d.h"
@@ -63,10 +64,6 @@ struct Backward {
   Faults faults;
 };
 
-struct AddCounts {
-  TN_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a + b; }
-};
-
 // Each element takes from the windows over it what names it.
 template <class E>
 __global__ void gather(Backward b, E elements) {
@@ -91,7 +88,7 @@ __global__ void gather(Backward b, E elements) {
     }
     elements.put(b.grad_input.element(x), sum);
   }
-  matched = block_fold(matched, int64_t{0}, AddCounts());
+  matched = block_fold(matched, int64_t{0}, Add());
   if (threadIdx.x == 0) atomicAdd(b.matched, static_cast<unsigned long long>(matched));
 }
 
@@ -130,10 +127,10 @@ __global__ void gather_strays(Backward b, E elements) {
   }
 }
 
-// The least number of a dtype; that of 16-bit floats becomes an infinity when it is stored.
+// The least number of a dtype.
 template <class C>
 C lowest_of(DType d) {
-  if (is_floating(d)) return std::numeric_limits<C>::lowest();
+  if (is_floating(d)) return -std::numeric_limits<C>::infinity();
   return d == kUInt8 ? C(0) : static_cast<C>(-static_cast<C>(uint64_t{1} << (d.bits - 2)) * 2);
 }
 

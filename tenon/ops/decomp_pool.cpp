@@ -73,6 +73,30 @@ std::vector<int64_t> pooled_sizes(const Tensor& self, const Pool& p) {
   return sizes;
 }
 
+// How many taps of each window lie inside, by dimension.
+std::vector<std::vector<double>> inside(const Pool& p) {
+  std::vector<std::vector<double>> out;
+  for (const Taps& t : p.taps) {
+    std::vector<double>& n = out.emplace_back(static_cast<std::size_t>(t.out));
+    for (std::size_t i = 0; i < t.weight.size(); ++i) n[i / static_cast<std::size_t>(t.taps)] += t.weight[i];
+  }
+  return out;
+}
+
+// Which windows have nothing but padding; undefined: none.
+Tensor without_elements(const Pool& p, const Tensor& beside) {
+  Tensor all;
+  const auto counts = inside(p);
+  for (std::size_t d = 0; d < counts.size(); ++d) {
+    if (!std::count(counts[d].begin(), counts[d].end(), 0)) continue;
+    std::vector<int64_t> shape(counts.size(), 1);
+    shape[d] = p.taps[d].out;
+    const Tensor one = numbers(counts[d], shape, beside, kDouble).eq(0);
+    all = all.defined() ? all.logical_or(one) : one;
+  }
+  return all;
+}
+
 // The largest element of each window, and its place in the plane.
 Both max_pool(const Tensor& self, const Pool& p) {
   const std::vector<int64_t> sizes = pooled_sizes(self, p);
@@ -105,7 +129,10 @@ Both max_pool(const Tensor& self, const Pool& p) {
     rest = tenon::floor_divide(rest, t.taps);
     stride *= t.in;
   }
-  return {value, place};
+  const Tensor none = without_elements(p, self);
+  if (!none.defined()) return {value, place};
+  return {tenon::where(none, full({}, lowest(self.scalar_type()), options_of(self)), value),
+          tenon::where(none, full({}, 0, options_of(place)), place)};
 }
 
 Tensor max_pool_backward(const Tensor& grad, const Tensor& self, const Tensor& indices, int64_t nd) {
@@ -132,14 +159,6 @@ Tensor divisors(const Pool& p, const Tensor& beside, ScalarType t, const std::ve
   }
   return out;
 }
-std::vector<std::vector<double>> inside(const Pool& p) {
-  std::vector<std::vector<double>> out;
-  for (const Taps& t : p.taps) {
-    std::vector<double>& n = out.emplace_back(static_cast<std::size_t>(t.out));
-    for (std::size_t i = 0; i < t.weight.size(); ++i) n[i / static_cast<std::size_t>(t.taps)] += t.weight[i];
-  }
-  return out;
-}
 
 struct Average {
   IntArrayRef kernel, stride, padding;
@@ -149,6 +168,8 @@ struct Average {
   Pool windows_of(const Tensor& self) const {
     return pool_windows(self, kernel.size(), kernel, stride, padding, {}, ceil_mode);
   }
+  // In a dtype that holds a window's sum, and what it is divided by.
+  static Tensor summed(const Tensor& t) { return isFloatingType(t.scalar_type()) ? wide(t) : as(t, kLong); }
   Tensor divide(const Tensor& sum, const Pool& p) const {
     const bool whole = !isFloatingType(sum.scalar_type());
     const auto by = [&](const Tensor& n) { return whole ? _div_trunc(sum, n) : sum / n; };
@@ -166,7 +187,7 @@ struct Average {
   }
   Tensor forward(const Tensor& self) const {
     const Pool p = windows_of(self);
-    Tensor sum = isFloatingType(self.scalar_type()) ? wide(self) : as(self, kLong);
+    Tensor sum = summed(self);
     for (std::size_t d = 0; d < p.taps.size(); ++d) {
       sum = blended(sum, p.first + static_cast<int64_t>(d), p.taps[d], true);
     }
@@ -174,7 +195,7 @@ struct Average {
   }
   Tensor backward(const Tensor& grad, const Tensor& self) const {
     const Pool p = windows_of(self);
-    Tensor g = divide(wide(grad), p);
+    Tensor g = divide(summed(grad), p);
     for (std::size_t d = 0; d < p.taps.size(); ++d) {
       g = unblended(g, p.first + static_cast<int64_t>(d), p.taps[d]);
     }

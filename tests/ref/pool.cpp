@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling: every window by its definition, over the last one to three dimensions.
 #include <algorithm>
+#include <limits>
 
 #include "sums.h"
 #include "tenon/sdk/ops/_adaptive_avg_pool2d.h"
@@ -77,6 +78,11 @@ Window each_in(const Kind& kind, Tensor out, Tensor self, int64_t nd, const Inde
   return w;
 }
 
+Real least(DType d) {
+  if (tenon::sdk::is_floating(d)) return -std::numeric_limits<Real>::infinity();
+  return d.code == TN_UINT ? 0 : -std::ldexp(Real(1), d.bits - 1);
+}
+
 // The first of the largest; of several NaN the last.
 template <class Kind>
 tn_status largest(const Kind& kind, Tensor out, Tensor indices, Tensor self, int64_t nd) {
@@ -89,8 +95,8 @@ tn_status largest(const Kind& kind, Tensor out, Tensor indices, Tensor self, int
       best = v;
       where = flat;
     });
-    put(out, o, best);
-    put(indices, o, Real(where));
+    put(out, o, where < 0 ? least(out.dtype()) : best);
+    put(indices, o, Real(where < 0 ? 0 : where));  // a window that has only padding
   });
   return TN_OK;
 }
