@@ -18,7 +18,8 @@ constexpr uint64_t kSmallRequest = kMiB;
 constexpr uint64_t kSmallSegment = 2 * kMiB;
 constexpr uint64_t kMediumRequest = 10 * kMiB;
 constexpr uint64_t kMediumSegment = 20 * kMiB;
-constexpr int kScan = 32;  // spans looked at in the one bin whose members may be too small
+constexpr uint64_t kWord = 4;  // atomics of smaller elements are those of the word that they lie in
+constexpr int kScan = 32;      // spans looked at in the one bin whose members may be too small
 
 uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -35,10 +36,11 @@ uint64_t segment_bytes(uint64_t request) {
   return round_up(request, 2 * kMiB);
 }
 
-// A quarter of the machine's memory may lie unused in the host's cache, unless TENON_HOST_CACHE_MB says otherwise.
-uint64_t host_keep() {
-  std::string given = setting("HOST_CACHE_MB");
+// Bytes that may lie unused in the cache: a quarter of the machine's memory in the host's, all in a device's.
+uint64_t keep(bool host) {
+  std::string given = setting(host ? "HOST_CACHE_MB" : "DEVICE_CACHE_MB");
   if (!given.empty()) return std::strtoull(given.c_str(), nullptr, 10) * kMiB;
+  if (!host) return UINT64_MAX;
   tn_device_props props{};
   props.struct_size = sizeof props;
   host_device_api().props(nullptr, 0, &props);
@@ -89,7 +91,11 @@ Span* FreeLists::best(uint64_t bytes) const noexcept {
 }
 
 DevicePool::DevicePool(int slot, int index)
-    : slot_(slot), index_(index), granule_(slot == 0 ? 4096 : 512), keep_(slot == 0 ? host_keep() : UINT64_MAX) {
+    : slot_(slot),
+      index_(index),
+      granule_(slot == 0 ? 4096 : 512),
+      keep_(keep(slot == 0)),
+      exact_(slot != 0 && keep_ == 0) {
   tn_device_props props{};
   props.struct_size = sizeof props;
   const tn_device_api* a = api();
@@ -117,7 +123,7 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   std::lock_guard<std::mutex> hold(lock_);
   last_status_ = TN_OK;
   if (bytes > uint64_t{1} << 56) out_of_memory(bytes);  // keeps the sums below in range
-  uint64_t rounded = round_up(bytes, granule_);
+  uint64_t rounded = exact_ ? round_up(std::max<uint64_t>(bytes, 1), kWord) : round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
   const uint32_t pool = capture_pool(slot_, index_);
   lists(stream, small, 0);  // made here, so that free() need not allocate
@@ -226,7 +232,7 @@ Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small, uint32_
 }
 
 Span* DevicePool::grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
-  uint64_t whole = segment_bytes(bytes);
+  uint64_t whole = exact_ ? bytes : segment_bytes(bytes);
   Span* s = segment(whole, stream, small, pool);
   return s == nullptr && whole != bytes ? segment(bytes, stream, small, pool) : s;
 }
@@ -234,7 +240,7 @@ Span* DevicePool::grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t p
 // Gives back what is left behind `bytes`, where that is worth a span of its own.
 void DevicePool::split(Span* s, uint64_t bytes) {
   uint64_t left = s->bytes - bytes;
-  if (left < (s->small ? granule_ : kMiB)) return;
+  if (exact_ || left < (s->small ? granule_ : kMiB)) return;
   void* room;
   try {
     room = pool_alloc(sizeof(Span));
@@ -308,7 +314,7 @@ void DevicePool::retire(Span* s) noexcept {
     return;
   }
   put_free(s);
-  if (stats_.reserved - stats_.allocated > keep_) trim_locked();
+  if (stats_.reserved - stats_.allocated > keep_ && capture_pool(slot_, index_) == 0) trim_locked();
 }
 
 // Frees the pending spans whose events have passed; with `wait`, all of them.

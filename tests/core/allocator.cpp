@@ -120,6 +120,23 @@ TEST(DevicePool, SplitsAndMerges) {
   EXPECT_EQ(fake.in_use, 0u);
 }
 
+TEST(DevicePool, WithoutACacheABlockIsAnAllocationOfItsSize) {
+  setenv("TENON_DEVICE_CACHE_MB", "0", 1);
+  FakeDevice fake("exact", 0);
+  Block a = cache_alloc(fake.slot, 0, 1001, nullptr), b = cache_alloc(fake.slot, 0, 3, nullptr);
+  unsetenv("TENON_DEVICE_CACHE_MB");
+  EXPECT_NE(a.handle, b.handle);
+  EXPECT_EQ(fake.in_use, 1004u + 4u) << "whole words";
+  cache_free(fake.slot, 0, a, nullptr);
+  EXPECT_EQ(fake.in_use, 4u);
+  Block c = cache_alloc(fake.slot, 0, 5 * kMiB + 1, nullptr);
+  EXPECT_EQ(fake.in_use, 5 * kMiB + 8);
+  cache_free(fake.slot, 0, b, nullptr);
+  cache_free(fake.slot, 0, c, nullptr);
+  EXPECT_EQ(fake.in_use, 0u);
+  EXPECT_EQ(fake.allocations, 3);
+}
+
 TEST(DevicePool, SmallRequestsDoNotPinLargeSegments) {
   FakeDevice fake("fake", 0);
   Block large = cache_alloc(fake.slot, 0, 5 * kMiB, nullptr), small = cache_alloc(fake.slot, 0, 100, nullptr);
