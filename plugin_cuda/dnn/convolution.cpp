@@ -122,6 +122,9 @@ struct Forward {
         g(geometry(transposed ? out : input, weight, transposed ? input : out, ints(c->in[3]), ints(c->in[4]),
                    ints(c->in[5]), is_deterministic(c))) {}
   Way way() const { return transposed ? Way::BackwardData : Way::Forward; }
+  ConvPlaces at() const {
+    return {(transposed ? out : input).data(), weight.data(), (transposed ? input : out).data()};
+  }
   bool fits() const {
     return out.numel() > 0 && input.numel() > 0 && weight.numel() > 0 && aligned(out) && aligned(input) &&
            aligned(weight);
@@ -146,6 +149,12 @@ struct Backward {
         g(geometry(transposed ? grad : input, weight, transposed ? input : grad, ints(c->in[4]), ints(c->in[5]),
                    ints(c->in[6]), is_deterministic(c))) {}
   Way by_input() const { return transposed ? Way::Forward : Way::BackwardData; }
+  ConvPlaces at_input() const {
+    return {(transposed ? grad : grad_input).data(), weight.data(), (transposed ? grad_input : grad).data()};
+  }
+  ConvPlaces at_weight() const {
+    return {(transposed ? grad : input).data(), grad_weight.data(), (transposed ? input : grad).data()};
+  }
   bool fits() const {
     for (const Tensor& t : {grad_input, grad_weight, grad, input, weight}) {
       if (t.defined() && (t.numel() == 0 || !aligned(t))) return false;
@@ -157,13 +166,15 @@ struct Backward {
 // The plans of a call; false if cuDNN lacks one of them.
 bool plans_of(const Forward& f, ConvPlan& plan, int index, cudaStream_t s) {
   if (!f.fits()) return false;
-  plan = plan_of(f.g, f.way(), index, s);
+  plan = plan_of(f.g, f.way(), index, s, f.at());
   return plan.plan != nullptr;
 }
 bool plans_of(const Backward& b, ConvPlan (&plan)[2], int index, cudaStream_t s) {
   if (!b.fits()) return false;
-  if (b.grad_input.defined() && !(plan[0] = plan_of(b.g, b.by_input(), index, s)).plan) return false;
-  return !b.grad_weight.defined() || (plan[1] = plan_of(b.g, Way::BackwardWeights, index, s)).plan != nullptr;
+  if (b.grad_input.defined() && !(plan[0] = plan_of(b.g, b.by_input(), index, s, b.at_input())).plan) return false;
+  if (!b.grad_weight.defined()) return true;
+  plan[1] = plan_of(b.g, Way::BackwardWeights, index, s, b.at_weight());
+  return plan[1].plan != nullptr;
 }
 
 tn_status forward_workspace(tn_call* c, uint64_t* bytes) noexcept {
@@ -196,36 +207,28 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
   }
 }
 
-tn_status convolution(Call& call, Tensor out, Tensor input, Tensor weight, OptTensor bias, Ints, Ints, Ints, bool, Ints,
-                      int64_t) {
+tn_status convolution(Call& call, Tensor out, Tensor, Tensor, OptTensor bias, Ints, Ints, Ints, bool, Ints, int64_t) {
   const Forward f(call.abi());
   const int index = out.device().index;
   DeviceGuard on(index);
   cudaStream_t s = native(index, call.stream());
   ConvPlan plan;
   if (!plans_of(f, plan, index, s)) return TN_DECLINED;
-  void *x = f.transposed ? out.data() : input.data(), *y = f.transposed ? input.data() : out.data();
-  execute(plan, index, s, x, weight.data(), y, call.workspace());
+  execute(plan, index, s, f.at(), call.workspace());
   if (bias.defined()) add_bias(out, bias, index, s);
   return TN_OK;
 }
 
-tn_status convolution_backward(Call& call, Tensor, Tensor, Tensor, Tensor grad, Tensor input, Tensor weight,
-                               std::optional<Ints>, Ints, Ints, Ints, bool, Ints, int64_t, Bools) {
+tn_status convolution_backward(Call& call, Tensor, Tensor, Tensor, Tensor grad, Tensor, Tensor, std::optional<Ints>,
+                               Ints, Ints, Ints, bool, Ints, int64_t, Bools) {
   const Backward b(call.abi());
   const int index = grad.device().index;
   DeviceGuard on(index);
   cudaStream_t s = native(index, call.stream());
   ConvPlan plan[2];
   if (!plans_of(b, plan, index, s)) return TN_DECLINED;
-  if (b.grad_input.defined()) {
-    void *x = b.transposed ? grad.data() : b.grad_input.data(), *y = b.transposed ? b.grad_input.data() : grad.data();
-    execute(plan[0], index, s, x, weight.data(), y, call.workspace());
-  }
-  if (b.grad_weight.defined()) {
-    void *x = b.transposed ? grad.data() : input.data(), *y = b.transposed ? input.data() : grad.data();
-    execute(plan[1], index, s, x, b.grad_weight.data(), y, call.workspace());
-  }
+  if (b.grad_input.defined()) execute(plan[0], index, s, b.at_input(), call.workspace());
+  if (b.grad_weight.defined()) execute(plan[1], index, s, b.at_weight(), call.workspace());
   if (b.grad_bias.defined()) bias_gradient(b.grad_bias, grad, index, s);
   return TN_OK;
 }

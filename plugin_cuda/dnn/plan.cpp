@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cuda/dnn/plan.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 
 #include "plugin_cuda/runtime/runtime.h"
@@ -14,6 +16,8 @@ using sdk::Error;
 
 constexpr int64_t kX = 'x', kW = 'w', kY = 'y';  // names of the tensors in a graph
 constexpr int64_t kMostWorkspace = int64_t{1} << 30;
+constexpr std::size_t kMostTimed = 8;  // plans that are tried where the fastest is wanted
+constexpr int kRuns = 3;               // of each, behind one that is not timed
 
 struct Handle {
   std::mutex lock;
@@ -28,6 +32,17 @@ struct Dnn {
 Dnn& dnn() {
   static auto& d = *new Dnn;
   return d;
+}
+
+// TENON_CONV_BENCHMARK, as the first convolution finds it. -1: none has come yet.
+std::atomic<int> g_measures{-1};
+bool measures() {
+  int on = g_measures.load(std::memory_order_relaxed);
+  if (on < 0) {
+    const auto text = sdk::setting("CONV_BENCHMARK");
+    g_measures.store(on = text && !text->empty() && *text != "0", std::memory_order_relaxed);
+  }
+  return on != 0;
 }
 
 // A descriptor of cuDNN's; what fails before finalize() throws with the attribute's number.
@@ -140,9 +155,14 @@ bool allowed(const Descriptor& config, const ConvGeometry& g, int index) {
   return true;
 }
 
-// The first of a heuristic's proposals that becomes a plan.
-ConvPlan first_plan(const Descriptor& graph, const ConvGeometry& g, cudnnBackendHeurMode_t mode, cudnnHandle_t handle,
-                    int index) {
+struct Candidate {
+  std::unique_ptr<Descriptor> plan;
+  int64_t workspace = 0;
+};
+
+// The first of a heuristic's proposals that become plans, at most `most` of them.
+std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g, cudnnBackendHeurMode_t mode,
+                                  cudnnHandle_t handle, int index, std::size_t most) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, index);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
@@ -159,23 +179,106 @@ ConvPlan first_plan(const Descriptor& graph, const ConvGeometry& g, cudnnBackend
                                raw) != CUDNN_STATUS_SUCCESS) {
     return {};
   }
-  for (int64_t i = 0; i < n && i < kMost; ++i) {
+  std::vector<Candidate> found;
+  for (int64_t i = 0; i < n && i < kMost && found.size() < most; ++i) {
     Descriptor& config = *configs[static_cast<std::size_t>(i)];
     if (!allowed(config, g, index)) continue;
-    Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, index);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    if (plan.finalize() != CUDNN_STATUS_SUCCESS) continue;
+    auto plan = std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, index);
+    plan->set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
+    plan->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+    if (plan->finalize() != CUDNN_STATUS_SUCCESS) continue;
     int64_t bytes = 0, one = 0;
-    check_dnn(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
+    check_dnn(cudnnBackendGetAttribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
                                        &bytes),
               "cudnnBackendGetAttribute", index);
-    if (bytes <= kMostWorkspace) return {plan.release(), bytes};
+    if (bytes <= kMostWorkspace) found.push_back({std::move(plan), bytes});
   }
-  return {};
+  return found;
 }
 
-ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle) {
+cudnnStatus_t try_execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, int index, const ConvPlaces& at,
+                          void* workspace) {
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, index);
+  const int64_t names[] = {kX, kW, kY};
+  void* const places[] = {at.x, at.w, at.y};
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names, 3);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, places, 3);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace);
+  pack.finalize_or_throw();
+  return cudnnBackendExecute(handle, plan, pack.get());
+}
+
+// Two events, and memory for the time of a measurement.
+class Stopwatch {
+ public:
+  explicit Stopwatch(int index) : index_(index) {
+    try {
+      for (cudaEvent_t& e : events_) {
+        check(cudaEventCreateWithFlags(&e, cudaEventDefault), "cudaEventCreateWithFlags", index);
+      }
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
+  ~Stopwatch() { release(); }
+  Stopwatch(const Stopwatch&) = delete;
+  // False where the device has no room for it.
+  bool reserve(int64_t bytes) {
+    const cudaError_t status = bytes > 0 ? cudaMalloc(&memory_, static_cast<std::size_t>(bytes)) : cudaSuccess;
+    if (status == cudaErrorMemoryAllocation) (void)cudaGetLastError();
+    if (status != cudaErrorMemoryAllocation) check(status, "cudaMalloc", index_);
+    return status == cudaSuccess;
+  }
+  void* memory() const { return memory_; }
+  void mark(int which, cudaStream_t stream) {
+    check(cudaEventRecord(events_[which], stream), "cudaEventRecord", index_);
+  }
+  float milliseconds() {
+    float ms = 0;
+    check(cudaEventSynchronize(events_[1]), "cudaEventSynchronize", index_);
+    check(cudaEventElapsedTime(&ms, events_[0], events_[1]), "cudaEventElapsedTime", index_);
+    return ms;
+  }
+
+ private:
+  void release() noexcept {
+    for (cudaEvent_t e : events_) {
+      if (e) cudaEventDestroy(e);
+    }
+    if (memory_) cudaFree(memory_);
+  }
+  int index_;
+  cudaEvent_t events_[2] = {};
+  void* memory_ = nullptr;
+};
+
+// Plans that fail when they run are left out; none may be left.
+Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index, cudaStream_t stream,
+                  const ConvPlaces& at) {
+  int64_t most = 0;
+  for (const Candidate& c : found) most = std::max(most, c.workspace);
+  Stopwatch watch(index);
+  if (!watch.reserve(most)) return std::move(found.front());
+  Candidate best;
+  float best_ms = 0;
+  for (Candidate& c : found) {
+    const auto run = [&] { return try_execute(handle, c.plan->get(), index, at, watch.memory()); };
+    if (run() != CUDNN_STATUS_SUCCESS) continue;
+    watch.mark(0, stream);
+    bool good = true;
+    for (int i = 0; i < kRuns && good; ++i) good = run() == CUDNN_STATUS_SUCCESS;
+    watch.mark(1, stream);
+    const float ms = watch.milliseconds();
+    if (!good || (best.plan && ms >= best_ms)) continue;
+    best = std::move(c);
+    best_ms = ms;
+  }
+  return best;
+}
+
+ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle, cudaStream_t stream,
+             const ConvPlaces* timed) {
   const OperationNames& names = kOperations[static_cast<int>(way)];
   const cudnnDataType_t type = type_of(g.dtype);
   const cudnnDataType_t compute = type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
@@ -201,20 +304,31 @@ ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle) {
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &op);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle);
   if (graph.finalize() != CUDNN_STATUS_SUCCESS) return {};
-  const ConvPlan best = first_plan(graph, g, CUDNN_HEUR_MODE_A, handle, index);
-  return best.plan ? best : first_plan(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index);
+  const std::size_t most = timed ? kMostTimed : 1;
+  std::vector<Candidate> found = candidates(graph, g, CUDNN_HEUR_MODE_A, handle, index, most);
+  if (found.empty()) found = candidates(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index, most);
+  if (found.empty()) return {};
+  Candidate best = found.size() > 1 ? fastest(std::move(found), handle, index, stream, *timed) : std::move(found[0]);
+  if (!best.plan) return {};
+  return {best.plan->release(), best.workspace};
 }
 
-std::array<int64_t, 32> key_of(const ConvGeometry& g, Way way, int index) {
+std::array<int64_t, 32> key_of(const ConvGeometry& g, Way way, int index, bool timed) {
   std::array<int64_t, 32> key{};
   int64_t* at = key.data();
   for (int64_t v : {static_cast<int64_t>(way), int64_t{index}, static_cast<int64_t>(sdk::dtype_key(g.dtype)), g.nd,
-                    int64_t{g.deterministic}}) {
+                    int64_t{g.deterministic}, int64_t{timed}}) {
     *at++ = v;
   }
   for (const int64_t* sizes : {g.x, g.w, g.y}) at = std::copy(sizes, sizes + 5, at);
   for (const int64_t* v : {g.stride, g.padding, g.dilation}) at = std::copy(v, v + 3, at);
   return key;
+}
+
+bool is_capturing(cudaStream_t stream, int index) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing", index);
+  return status != cudaStreamCaptureStatusNone;
 }
 
 }  // namespace
@@ -247,32 +361,36 @@ DnnHandle::DnnHandle(int index, cudaStream_t stream) {
   handle_ = h->handle;
 }
 
-ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream) {
+ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream, const ConvPlaces& at) {
   Dnn& d = dnn();
-  const auto key = key_of(g, way, index);
-  {
+  bool timed = measures() && !g.deterministic;
+  auto key = key_of(g, way, index, timed);
+  const auto known = [&](ConvPlan& plan) {
     std::lock_guard<std::mutex> hold(d.lock);
-    if (auto it = d.plans.find(key); it != d.plans.end()) return it->second;
+    const auto it = d.plans.find(key);
+    if (it == d.plans.end()) return false;
+    plan = it->second;
+    return true;
+  };
+  ConvPlan plan;
+  if (known(plan)) return plan;
+  if (timed && is_capturing(stream, index)) {  // what the heuristics say, until a call that is not captured comes
+    timed = false;
+    key = key_of(g, way, index, false);
+    if (known(plan)) return plan;
   }
   const DnnHandle handle(index, stream);
   UncapturedGuard free_to_make;
-  const ConvPlan made = ask(g, way, index, handle.get());
+  const ConvPlan made = ask(g, way, index, handle.get(), stream, timed ? &at : nullptr);
   std::lock_guard<std::mutex> hold(d.lock);
   const auto [it, first] = d.plans.emplace(key, made);
   if (!first && made.plan) cudnnBackendDestroyDescriptor(made.plan);
   return it->second;
 }
 
-void execute(const ConvPlan& plan, int index, cudaStream_t stream, void* x, void* w, void* y, void* workspace) {
-  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, index);
-  const int64_t names[] = {kX, kW, kY};
-  void* const places[] = {x, w, y};
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names, 3);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, places, 3);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace);
-  pack.finalize_or_throw();
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPlaces& at, void* workspace) {
   const DnnHandle handle(index, stream);
-  check_dnn(cudnnBackendExecute(handle.get(), plan.plan, pack.get()), "cudnnBackendExecute", index);
+  check_dnn(try_execute(handle.get(), plan.plan, index, at, workspace), "cudnnBackendExecute", index);
   launched(cudaSuccess, index, stream, "convolution of cuDNN");
 }
 
@@ -285,6 +403,7 @@ std::string dnn_fault() {
 
 void stop_dnn() {
   Dnn& d = dnn();
+  g_measures.store(-1);
   if (!forked()) {
     for (auto& [_, plan] : d.plans) {
       if (plan.plan) cudnnBackendDestroyDescriptor(plan.plan);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by cuDNN's graph interface: a plan for each geometry, found by its heuristics and kept.
+// Convolutions by cuDNN's graph interface: a plan for each geometry, found by its heuristics and kept. With
+// TENON_CONV_BENCHMARK it is the fastest of several.
 #pragma once
 
 #include <cudnn.h>
@@ -42,8 +43,15 @@ class DnnHandle {
   cudnnHandle_t handle_;
 };
 
-ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream);
-void execute(const ConvPlan& plan, int index, cudaStream_t stream, void* x, void* w, void* y, void* workspace);
+// The three tensors' memory.
+struct ConvPlaces {
+  void *x, *w, *y;
+};
+
+// Plans that are timed write the result's memory, so that it must hold nothing of worth yet. Never while the stream is
+// captured, nor where the order of sums must be the same in every run.
+ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream, const ConvPlaces& at);
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPlaces& at, void* workspace);
 void check_dnn(cudnnStatus_t status, const char* call, int index);
 
 std::string dnn_fault();

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: where cuDNN has no plan, as the fake never has, the decomposition serves, and nothing is left behind.
+// Convolutions: by a plan of cuDNN's, chosen among those that are allowed, and where there is none by the
+// decomposition. Nothing is left behind wherever a call fails.
+#include <cudnn.h>
+
+#include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
@@ -61,6 +65,159 @@ TEST_F(CudaConvolution, EachCallFailsOnce) {
   }
   printf("%d calls failed, %d of them raised an error\n", n - 1, raised);
   EXPECT_GE(raised, 30);
+}
+
+// Over a cuDNN with engines; each test starts without a plan.
+class CudaPlans : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    restart();
+    (void)zeros({1}, kCUDA);
+  }
+  void TearDown() override {
+    core::set_deterministic(false);
+    tenon_fake_engines(nullptr, 0);
+    unsetenv("TENON_CONV_BENCHMARK");
+    restart();
+    (void)zeros({1}, kCUDA);
+    Cuda::TearDown();
+  }
+  template <std::size_t N>
+  static void offer(const tenon_fake_engine (&engines)[N]) {
+    tenon_fake_engines(engines, N);
+  }
+  static void measure() {
+    setenv("TENON_CONV_BENCHMARK", "1", 1);
+    restart();
+    (void)zeros({1}, kCUDA);
+  }
+  static std::vector<int64_t> runs(int n) {
+    std::vector<int64_t> out;
+    for (int i = 0; i < n; ++i) out.push_back(tenon_fake_engine_runs(i));
+    return out;
+  }
+};
+
+using Runs = std::vector<int64_t>;
+
+struct Shape {
+  std::vector<int64_t> x, w, stride, padding, dilation;
+  bool transposed;
+  int64_t groups;
+};
+
+std::vector<Tensor> convolved(const Shape& s, Device device, ScalarType dtype) {
+  const auto leaf = [&](IntArrayRef sizes) { return whole(sizes).to(dtype).to(device).requires_grad_(); };
+  Tensor x = leaf(s.x), w = leaf(s.w), b = leaf({s.transposed ? s.w[1] * s.groups : s.w[0]});
+  const std::vector<int64_t> none(s.stride.size(), 0);
+  const Tensor y = convolution(x, w, b, s.stride, s.padding, s.dilation, s.transposed, none, s.groups);
+  y.backward(whole(y.sizes()).to(dtype).to(device));
+  return {y.detach().cpu(), x.grad().cpu(), w.grad().cpu(), b.grad().cpu()};
+}
+
+TEST_F(CudaPlans, ComputeWhatTheHostDoes) {
+  offer({{-1, 0, 64, false}});
+  const Shape shapes[] = {{{2, 4, 7, 6}, {6, 2, 3, 3}, {2, 1}, {1, 0}, {1, 2}, false, 2},
+                          {{2, 3, 9}, {4, 3, 3}, {2}, {1}, {1}, false, 1},
+                          {{1, 2, 4, 5, 3}, {3, 2, 2, 2, 2}, {1, 2, 1}, {0, 1, 1}, {1, 1, 1}, false, 1},
+                          {{2, 4, 5, 4}, {4, 3, 3, 2}, {2, 1}, {1, 0}, {1, 1}, true, 2}};
+  for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
+    for (std::size_t i = 0; i < std::size(shapes); ++i) {
+      const int64_t before = tenon_fake_engine_runs(0);
+      const auto here = convolved(shapes[i], kCPU, dtype), there = convolved(shapes[i], kCUDA, dtype);
+      for (std::size_t k = 0; k < here.size(); ++k) {
+        EXPECT_TRUE(allclose(there[k], here[k], 1e-2, 1e-2)) << toString(dtype) << ", shape " << i << ", tensor " << k;
+        EXPECT_TRUE(dtype != kFloat || equal(there[k], here[k])) << "shape " << i << ", tensor " << k;
+      }
+      EXPECT_EQ(tenon_fake_engine_runs(0), before + 3) << "forward, by input, by weight; shape " << i;
+    }
+  }
+}
+
+TEST_F(CudaPlans, EnginesOfLessPrecisionOrAnyOrderAreLeftOut) {
+  offer({{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0, 0, false},
+         {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 0, 0, false},
+         {-1, 0, 0, true},
+         {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, 0, 0, false},
+         {-1, 0, 0, false}});
+  const Tensor x = whole({1, 2, 5, 5}).to(kCUDA), w = whole({2, 2, 3, 3}).to(kCUDA);
+  (void)conv2d(x, w);
+  EXPECT_EQ(runs(5), (Runs{0, 0, 0, 1, 0}));
+  core::set_deterministic(true);
+  (void)conv2d(x, w);
+  EXPECT_EQ(runs(5), (Runs{0, 0, 0, 1, 1}));
+  core::set_deterministic(false);
+  (void)conv2d(x.to(kHalf), w.to(kHalf));
+  EXPECT_EQ(runs(5), (Runs{1, 0, 0, 1, 1})) << "tensor cores lose nothing of 16-bit floats";
+}
+
+TEST_F(CudaPlans, TheFastestIsKeptWhereItIsAskedFor) {
+  offer({{-1, 20, 0, false}, {-1, 1, 4096, false}, {-1, 0, 0, true}, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0, 0, false}});
+  measure();
+  const Tensor x = whole({1, 2, 5, 5}), w = whole({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const auto blocks = tenon_fake_alive(TENON_FAKE_MEMORY);
+  EXPECT_TRUE(equal(conv2d(there, weight).cpu(), conv2d(x, w)));
+  EXPECT_EQ(runs(4), (Runs{4, 5, 0, 0})) << "four runs of each to choose, one of the second engine for the call";
+  EXPECT_LE(tenon_fake_alive(TENON_FAKE_MEMORY), blocks + 2)
+      << "the result and a workspace, not what was measured with";
+  (void)conv2d(there, weight);
+  EXPECT_EQ(runs(4), (Runs{4, 6, 0, 0})) << "once a geometry";
+  core::set_deterministic(true);
+  (void)conv2d(there, weight);
+  EXPECT_EQ(runs(4), (Runs{5, 6, 0, 0})) << "a race has no fixed winner";
+}
+
+TEST_F(CudaPlans, NothingIsMeasuredInACapture) {
+  offer({{-1, 20, 0, false}, {-1, 0, 0, false}});
+  measure();
+  const Tensor x = whole({1, 2, 5, 5}), w = whole({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  Graph g;
+  g.capture_begin();
+  const Tensor y = conv2d(there, weight);
+  g.capture_end();
+  EXPECT_EQ(runs(2), (Runs{1, 0}));
+  g.replay();
+  EXPECT_TRUE(equal(y.cpu(), conv2d(x, w)));
+  (void)conv2d(there, weight);
+  EXPECT_EQ(runs(2), (Runs{5, 5})) << "the next call chooses";
+}
+
+TEST_F(CudaPlans, WithoutRoomToMeasureTheFirstServes) {
+  offer({{-1, 20, 0, false}, {-1, 0, int64_t{64} << 20, false}});
+  measure();
+  const Tensor x = whole({1, 2, 5, 5}), w = whole({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  tenon_fake_capacity(tenon_fake_bytes() + (uint64_t{32} << 20));
+  EXPECT_TRUE(equal(conv2d(there, weight).cpu(), conv2d(x, w)));
+  EXPECT_EQ(runs(2), (Runs{1, 0}));
+}
+
+// While plans are built, measured and run.
+TEST_F(CudaPlans, EachCallFailsOnce) {
+  offer({{-1, 0, 0, false}, {-1, 0, 512, false}});
+  measure();
+  const Tensor x = whole({1, 2, 5, 5}), w = whole({1, 2, 3, 1}), b = whole({1});
+  const Tensor there = x.to(kCUDA), weight = w.to(kCUDA), bias = b.to(kCUDA);
+  (void)conv2d(there, weight, bias).cpu();  // makes the handle
+  int n = 1, raised = 0;
+  for (;; ++n) {
+    // The size differs each time, so that no plan is known yet.
+    const Tensor more = x.repeat({1, 1, n, 1}), on_device = more.to(kCUDA);
+    const int64_t handles = tenon_fake_alive(TENON_FAKE_HANDLES), injected = tenon_fake_injected();
+    tenon_fake_fail(n, cudaErrorInvalidValue);
+    const std::string text = text_of<std::exception>([&] { (void)conv2d(on_device, weight, bias).cpu(); });
+    const bool hit = tenon_fake_injected() > injected;
+    tenon_fake_fail(0, 0);
+    raised += !text.empty();
+    EXPECT_TRUE(text.empty() || has(text, "failed")) << text;
+    EXPECT_LE(tenon_fake_alive(TENON_FAKE_HANDLES), handles + 1) << n << ": more than the plan stays; " << text;
+    EXPECT_EQ(tenon_fake_alive(TENON_FAKE_EVENTS), 0) << n << ": " << text;
+    EXPECT_TRUE(equal(conv2d(on_device, weight, bias).cpu(), conv2d(more, w, b))) << n << ": " << text;
+    if (!hit) break;
+    ASSERT_LT(n, 500);
+  }
+  printf("%d calls failed, %d of them raised an error\n", n - 1, raised);
+  EXPECT_GE(raised, 60);
 }
 
 }  // namespace

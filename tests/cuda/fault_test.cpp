@@ -11,23 +11,10 @@ namespace {
 
 class CudaFault : public Cuda {};
 
-constexpr const char* kLibrary = TENON_CUDA_LIBRARY;
-
 int64_t alive() {
   int64_t n = 0;
   for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_HANDLES; ++what) n += tenon_fake_alive(what);
   return n;
-}
-
-// Whatever is alive of the device goes back, but for what the plugin keeps for its own life.
-void trim() {
-  for (int i = 0; i < 2; ++i) {
-    try {
-      core::synchronize(cuda_slot(), i);
-    } catch (const Error&) {  // of a device that is lost
-    }
-    core::cache_trim(cuda_slot(), i);
-  }
 }
 
 // Both devices, memory, copies of each kind, streams, events, pinned memory.
@@ -128,14 +115,6 @@ TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
     EXPECT_EQ(alive(), 0) << n;
   }
   a_bit_of_everything();
-}
-
-// As a new process would find the device.
-void restart() {
-  trim();
-  plugins::unload("cuda");
-  tenon_fake_reset();
-  plugins::load(kLibrary);
 }
 
 // After an error that the context does not survive every use says at once what was lost, and where.

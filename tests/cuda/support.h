@@ -51,6 +51,27 @@ inline void cuda_check(tn_status s) {
   ASSERT_EQ(s, TN_OK) << std::string(why.ptr ? why.ptr : "", why.len);
 }
 
+inline constexpr const char* kLibrary = TENON_CUDA_LIBRARY;
+
+// Whatever is alive of the device goes back, but for what the plugin keeps for its own life.
+inline void trim() {
+  for (int i = 0; i < 2; ++i) {
+    try {
+      core::synchronize(cuda_slot(), i);
+    } catch (const Error&) {  // of a device that is lost
+    }
+    core::cache_trim(cuda_slot(), i);
+  }
+}
+
+// As a new process would find the device.
+inline void restart() {
+  trim();
+  plugins::unload("cuda");
+  tenon_fake_reset();
+  plugins::load(kLibrary);
+}
+
 // One test: the fake is as new, and what it has given out when the test is over is what it had given out before.
 class Cuda : public testing::Test {
  protected:

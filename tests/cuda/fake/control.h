@@ -40,6 +40,17 @@ int tenon_fake_device_of(const void* address);  // -1: no memory of a device
 int tenon_fake_call(const char* name);
 void tenon_fake_count(int what, int64_t more);
 
+// The engines that the fake cuDNN has for every convolution from now on, in the order in which its heuristics propose
+// them; none: it proposes some, and supports no plan.
+struct tenon_fake_engine {
+  int note;           // a cudnnBackendNumericalNote_t, or -1
+  int ms;             // that it takes for a convolution
+  int64_t workspace;  // bytes
+  bool refuses;       // plans
+};
+void tenon_fake_engines(const struct tenon_fake_engine* engines, int n);
+int64_t tenon_fake_engine_runs(int engine);
+
 // As new: nothing is injected, broken or counted. What is alive stays, but for what a broken device had.
 void tenon_fake_reset(void);
 }

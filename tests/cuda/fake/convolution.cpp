@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "convolution.h"
+
+#include <vector>
+
+#include "tenon/sdk/half.h"
+
+namespace tenon::fake {
+namespace {
+
+int64_t product(const int64_t* v, int64_t n) {
+  int64_t p = 1;
+  for (int64_t i = 0; i < n; ++i) p *= v[i];
+  return p;
+}
+
+template <class F>
+void with_type(cudnnDataType_t type, F&& f) {
+  switch (type) {
+    case CUDNN_DATA_DOUBLE:
+      return f(double());
+    case CUDNN_DATA_HALF:
+      return f(sdk::Half());
+    case CUDNN_DATA_BFLOAT16:
+      return f(sdk::BFloat16());
+    default:
+      return f(float());
+  }
+}
+
+template <class T>
+T narrowed(double v) {
+  if constexpr (sizeof(T) == 8)
+    return v;
+  else
+    return T(static_cast<float>(v));
+}
+
+std::vector<double> read(cudnnDataType_t type, const void* p, int64_t n) {
+  std::vector<double> out(static_cast<std::size_t>(n));
+  with_type(type, [&](auto t) {
+    for (int64_t i = 0; i < n; ++i)
+      out[static_cast<std::size_t>(i)] = static_cast<double>(static_cast<decltype(t) const*>(p)[i]);
+  });
+  return out;
+}
+
+void write(cudnnDataType_t type, const std::vector<double>& v, void* p) {
+  with_type(type, [&](auto t) {
+    using T = decltype(t);
+    for (std::size_t i = 0; i < v.size(); ++i) static_cast<T*>(p)[i] = narrowed<T>(v[i]);
+  });
+}
+
+// The index of the neighbour behind `at` in a box of `sizes`; false behind the last one.
+bool next(int64_t* at, const int64_t* sizes, int64_t nd) {
+  for (int64_t d = nd - 1; d >= 0; --d) {
+    if (++at[d] < sizes[d]) return true;
+    at[d] = 0;
+  }
+  return false;
+}
+
+// Visits (position in the input's plane, in the output's plane, tap) wherever a tap meets the input.
+template <class F>
+void each_meeting(const Convolution& c, F&& f) {
+  int64_t out[3] = {}, output = 0;
+  do {
+    int64_t tap[3] = {}, t = 0;
+    do {
+      int64_t input = 0;
+      bool inside = true;
+      for (int64_t d = 0; d < c.nd; ++d) {
+        const int64_t at = out[d] * c.stride[d] - c.padding[d] + tap[d] * c.dilation[d];
+        inside &= at >= 0 && at < c.x[2 + d];
+        input = input * c.x[2 + d] + at;
+      }
+      if (inside) f(input, output, t);
+      ++t;
+    } while (next(tap, c.w + 2, c.nd));
+    ++output;
+  } while (next(out, c.y + 2, c.nd));
+}
+
+}  // namespace
+
+bool fits(const Convolution& c) {
+  bool ok = c.nd >= 2 && c.nd <= 3 && c.x[0] == c.y[0] && c.w[0] == c.y[1] && c.w[1] > 0 && c.x[1] % c.w[1] == 0 &&
+            c.w[0] % (c.x[1] / c.w[1]) == 0;
+  for (int64_t d = 0; ok && d < c.nd; ++d) {
+    const int64_t room = c.x[2 + d] + 2 * c.padding[d] - c.dilation[d] * (c.w[2 + d] - 1) - 1;
+    ok = room >= 0 && c.y[2 + d] == room / c.stride[d] + 1;
+  }
+  return ok;
+}
+
+void convolve(const Convolution& c, void* x, void* w, void* y) {
+  const int64_t xs = product(c.x + 2, c.nd), ws = product(c.w + 2, c.nd), ys = product(c.y + 2, c.nd);
+  const int64_t groups = c.x[1] / c.w[1], filters = c.w[0] / groups;
+  const int64_t counts[] = {c.y[0] * c.y[1] * ys, c.x[0] * c.x[1] * xs, c.w[0] * c.w[1] * ws};
+  std::vector<double> vy = read(c.type, y, counts[0]), vx = read(c.type, x, counts[1]), vw = read(c.type, w, counts[2]);
+  std::vector<double>& result = c.way == Way::Forward ? vy : c.way == Way::BackwardData ? vx : vw;
+  result.assign(result.size(), 0);
+  for (int64_t n = 0; n < c.x[0]; ++n) {
+    for (int64_t k = 0; k < c.w[0]; ++k) {
+      for (int64_t q = 0; q < c.w[1]; ++q) {
+        const int64_t channel = k / filters * c.w[1] + q;
+        each_meeting(c, [&](int64_t in, int64_t out, int64_t tap) {
+          double& px = vx[static_cast<std::size_t>((n * c.x[1] + channel) * xs + in)];
+          double& py = vy[static_cast<std::size_t>((n * c.y[1] + k) * ys + out)];
+          double& pw = vw[static_cast<std::size_t>((k * c.w[1] + q) * ws + tap)];
+          if (c.way == Way::Forward) py += px * pw;
+          if (c.way == Way::BackwardData) px += py * pw;
+          if (c.way == Way::BackwardFilter) pw += px * py;
+        });
+      }
+    }
+  }
+  write(c.type, result, c.way == Way::Forward ? y : c.way == Way::BackwardData ? x : w);
+}
+
+void add_bias(const Bias& b, const void* bias, void* image) {
+  const std::vector<double> one = read(b.type, bias, b.channels);
+  std::vector<double> all = read(b.type, image, b.batch * b.channels * b.plane);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto channel = i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels);
+    all[i] = b.alpha * one[channel] + b.beta * all[i];
+  }
+  write(b.type, all, image);
+}
+
+void sum_bias(const Bias& b, const void* image, void* bias) {
+  const std::vector<double> all = read(b.type, image, b.batch * b.channels * b.plane);
+  std::vector<double> sums(static_cast<std::size_t>(b.channels), 0);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    sums[i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels)] += all[i];
+  }
+  // beta of 0: what was there is not read.
+  const std::vector<double> before = b.beta == 0 ? std::vector<double>(sums.size(), 0) : read(b.type, bias, b.channels);
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = b.alpha * sums[k] + b.beta * before[k];
+  write(b.type, sums, bias);
+}
+
+}  // namespace tenon::fake
