@@ -84,20 +84,30 @@ void unique_slices(Call& call, const Tensor& self, int64_t given, bool sorted) {
   for (int d = 0; d < dim; ++d) outer *= self.size(d);
   for (int d = dim + 1; d < self.ndim(); ++d) inner *= self.size(d);
   const T* x = self.data<T>();
-  auto compare = [&](int64_t a, int64_t b) {  // below zero: a comes first
+  // f(element of slice a, of slice b) until it is true.
+  auto any = [&](int64_t a, int64_t b, auto&& f) {
     for (int64_t o = 0; o < outer; ++o) {
       const T *p = x + (o * n + a) * inner, *q = x + (o * n + b) * inner;
       for (int64_t i = 0; i < inner; ++i) {
-        if (p[i] == q[i]) continue;
-        return sort_key(p[i]) < sort_key(q[i]) ? -1 : 1;
+        if (f(p[i], q[i])) return true;
       }
     }
-    return 0;
+    return false;
   };
+  auto before = [&](int64_t a, int64_t b) {
+    bool less = false;
+    any(a, b, [&](T p, T q) {
+      if (p == q) return false;
+      less = sort_key(p) < sort_key(q);
+      return sort_key(p) != sort_key(q);  // two NaN do not decide
+    });
+    return less;
+  };
+  auto same = [&](int64_t a, int64_t b) { return !any(a, b, [](T p, T q) { return p != q; }); };
   std::vector<int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  if (sorted) std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
-  const std::vector<int64_t> groups = group(order, [&](int64_t a, int64_t b) { return compare(a, b) == 0; });
+  if (sorted) std::stable_sort(order.begin(), order.end(), before);
+  const std::vector<int64_t> groups = group(order, same);
   const int64_t kept = groups_of(groups);
   std::vector<int64_t> sizes(self.sizes().begin(), self.sizes().end());
   sizes[static_cast<std::size_t>(dim)] = kept;

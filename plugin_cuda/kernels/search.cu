@@ -77,14 +77,13 @@ struct Repeats {
   const char* counts;
   Code code;
   int64_t n, chunk, chunks;
-  int64_t* starts;  // of chunks; starts[chunks] is the total
+  int64_t* starts;  // of chunks; starts[chunks] is the total, or a negative count
   int64_t* ends;    // of elements
   Faults faults;
+  TN_DEVICE int64_t count(int64_t i) const { return load<int64_t>(counts + i * code_bytes(code), code); }
   TN_DEVICE int64_t marks(int64_t i) const {
-    const int64_t count = load<int64_t>(counts + i * code_bytes(code), code);
-    if (count >= 0) return count;
-    faults.report(TN_ERROR_VALUE, count, INT64_MAX);
-    return 0;
+    const int64_t n = count(i);
+    return n > 0 ? n : 0;
   }
 };
 
@@ -95,7 +94,12 @@ __global__ void write_ends(Repeats r) {
     const int64_t i = tile + threadIdx.x;
     int64_t total;
     const int64_t to_here = block_scan(i < end ? r.marks(i) : int64_t{0}, int64_t{0}, AddCounts(), &total);
-    if (i < end) r.ends[i] = before + to_here;
+    if (i < end) {
+      r.ends[i] = before + to_here;
+      if (r.count(i) < 0) {
+        atomicMin(reinterpret_cast<long long*>(r.starts + r.chunks), static_cast<long long>(r.count(i)));
+      }
+    }
     before += total;
   }
 }
@@ -103,7 +107,9 @@ __global__ void write_ends(Repeats r) {
 // Element i stands where the first `ends` above i is. Where the caller said how many there are, it may have been wrong.
 __global__ void write_repeats(Repeats r, char* out, int64_t size) {
   const int64_t total = r.starts[r.chunks], item = code_bytes(r.code);
-  if (global_thread() == 0 && total != size) r.faults.report(TN_ERROR_VALUE, size, total);
+  if (global_thread() == 0 && total != size) {
+    r.faults.report(TN_ERROR_VALUE, total < 0 ? total : size, total < 0 ? INT64_MAX : total + 1);
+  }
   for (int64_t i = global_thread(); i < size; i += global_threads()) {
     int64_t low = 0, high = r.n;
     while (low < high) {
@@ -133,6 +139,7 @@ tn_status repeat_interleave(Call& call, Tensor, Tensor repeats, std::optional<in
     launch<add_up_counts<Repeats>>(call, {1, 1024}, r);
     launch<write_ends>(call, {r.chunks, kBlock}, r);
     if (!output_size) read_back(call, &size, r.starts + r.chunks, sizeof size);
+    if (size < 0) throw Error(TN_ERROR_VALUE, "count ", size, " is negative");
   } else if (output_size && *output_size != 0) {
     throw Error(TN_ERROR_VALUE, "output_size is ", *output_size, " but the counts sum up to 0");
   }

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Elements that meet in one place, in the order of their positions: then the bits are those of the CPU.
+#include <cmath>
+
+#include "tenon/core/dispatch.h"
+#include "tests/cuda/support.h"
+
+namespace tenon::test {
+namespace {
+
+class CudaIndex : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    before_ = core::fallback();
+    core::set_fallback(core::Fallback::ForbidStaging);
+  }
+  void TearDown() override {
+    core::set_deterministic(false);
+    core::set_fallback(before_);
+    Cuda::TearDown();
+  }
+  // f(a function that moves a tensor to where f is to work)
+  template <class F>
+  static void compare(const F& f) {
+    const Tensor expected = f([](const Tensor& t) { return t; });
+    const Tensor got = f([](const Tensor& t) { return t.to(kCUDA); });
+    EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
+  }
+
+ private:
+  core::Fallback before_ = core::Fallback::Allow;
+};
+
+Tensor places(IntArrayRef sizes, int64_t below) { return randint(below, sizes, kLong); }
+Tensor values(IntArrayRef sizes, ScalarType dtype = kFloat) { return (randn(sizes) * 8).to(dtype); }
+
+TEST_F(CudaIndex, AFixedOrderGivesTheBitsOfTheCpu) {
+  manual_seed(1);
+  core::set_deterministic(true);
+  for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
+    const Tensor self = values({7, 5}, dtype), by_element = places({40, 5}, 7), row = places({40}, 7);
+    const Tensor half = arange(7) > 3, src = values({40, 5}, dtype), column = places({1, 6}, 5),
+                 mixed = values({40, 6}, dtype);
+    compare([&](auto on) { return on(self).scatter_add(0, on(by_element), on(src)); });
+    compare([&](auto on) { return on(self).scatter(0, on(by_element), on(src)); });
+    compare([&](auto on) { return on(self).scatter_add(0, on(row).unsqueeze(1).expand({40, 5}), on(src)); });
+    compare([&](auto on) { return on(self).index_add(0, on(row), on(src), 0.5); });
+    compare([&](auto on) { return on(self).t().index_add(1, on(row), on(src).t()); });
+    compare([&](auto on) { return on(self).index_copy(0, on(row), on(src)); });
+    compare([&](auto on) { return on(self).index_put({on(row)}, on(src), true); });
+    compare([&](auto on) { return on(self).index_put({on(row)}, on(src)); });
+    compare([&](auto on) { return on(self).index_put({on(row).unsqueeze(1), on(column)}, on(mixed), true); });
+    compare([&](auto on) { return on(self).index_put({on(half)}, on(src).slice(0, 0, 1)); });
+  }
+}
+
+TEST_F(CudaIndex, CountsDecideMeansAndWhatIsLeftOut) {
+  manual_seed(2);
+  for (ScalarType dtype : {kFloat, kHalf, kLong, kChar}) {
+    const Tensor self = values({4, 30}, dtype), by = places({90, 30}, 4), src = values({90, 30}, dtype);
+    const Tensor row = places({90}, 4);
+    for (const char* reduce : {"sum", "prod", "mean", "amax", "amin"}) {
+      for (bool with_self : {true, false}) {
+        if (with_self && dtype == kHalf) continue;  // atomics round each step
+        if (with_self && dtype == kFloat && std::string_view(reduce) != "mean") continue;
+        compare([&](auto on) { return on(self).scatter_reduce(0, on(by), on(src), reduce, with_self); });
+        if (std::string_view(reduce) == "sum") continue;
+        compare([&](auto on) { return on(self).index_reduce(0, on(row), on(src), reduce, with_self); });
+      }
+    }
+  }
+}
+
+// The first is left to the device; the others need the number of places.
+TEST_F(CudaIndex, MasksAmongTheIndices) {
+  manual_seed(3);
+  const Tensor self = values({3, 50, 20, 2}), mask = rand({50, 20}) < 0.3, one = values({1});
+  const int64_t n = mask.sum().item<int64_t>();
+  const Tensor rows = values({3, n, 2}), picked = places({3, 1}, 3);
+  const auto none = std::optional<Tensor>();
+  compare([&](auto on) { return on(self).index_put({none, on(mask)}, on(one)); });
+  compare([&](auto on) { return on(self).index_put({none, on(mask).t().contiguous().t()}, on(rows)); });
+  compare([&](auto on) { return on(self).index_put({none, on(mask)}, on(rows), true); });
+  compare([&](auto on) { return on(self).index_put({on(arange(3)).unsqueeze(1), on(mask)}, on(rows)); });
+  compare([&](auto on) { return on(self).masked_select(on(mask).unsqueeze(-1)); });
+  const Tensor short_of = values({3, n + 1, 2}).to(kCUDA);
+  EXPECT_THROW(self.to(kCUDA).index_put({none, mask.to(kCUDA)}, short_of), IndexError);
+}
+
+// Slices enough for several passes of the merge, NaN among them.
+TEST_F(CudaIndex, DifferentSlices) {
+  manual_seed(4);
+  const Tensor self = randint(3, {2, 333, 2}, kLong), floats = self.to(kFloat);
+  floats.index_put_({self == 2}, full({1}, NAN));
+  for (const Tensor& t : {self, floats}) {
+    for (bool sorted : {true, false}) {
+      const auto f = [&](const Tensor& x) {
+        return sorted ? unique_dim(x, 1, true, true, true) : unique_consecutive(x, true, true, 1);
+      };
+      const auto [kept, inverse, counts] = f(t);
+      const auto [kept_there, inverse_there, counts_there] = f(t.to(kCUDA));
+      EXPECT_TRUE(allclose(kept_there.cpu(), kept, 0, 0, true));
+      EXPECT_TRUE(equal(inverse_there.cpu(), inverse));
+      EXPECT_TRUE(equal(counts_there.cpu(), counts));
+    }
+  }
+}
+
+TEST_F(CudaIndex, WhatIsWrongIsSaidOfTheCall) {
+  const Tensor self = zeros({4}, kCUDA), mask = ones({4}, kBool).to(kCUDA);
+  EXPECT_THROW(self.masked_scatter(mask, ones({3}, kCUDA)).cpu(), ValueError);
+  EXPECT_THROW(self.index_reduce(0, full({1}, 4, kLong).to(kCUDA), ones({1}, kCUDA), "mean").cpu(), IndexError);
+  EXPECT_THROW(repeat_interleave(full({2}, -1, kLong).to(kCUDA)).cpu(), ValueError);
+  EXPECT_THROW(histc(full({2}, INFINITY).to(kCUDA)).cpu(), ValueError);
+}
+
+}  // namespace
+}  // namespace tenon::test
