@@ -102,7 +102,26 @@ void memory_rows() {
   print("G9", "200,000 checked rows of 256", device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
 }
 
+// Seven elements go past for each parameter: it and two moments both ways, and the gradient.
+void optimizer_rows() {
+  for (const auto& [count, n] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
+    std::vector<Tensor> params;
+    for (int k = 0; k < count; ++k) {
+      params.push_back(randn_on({n}).requires_grad_(true));
+      params.back().mutable_grad() = randn_on({n});
+    }
+    optim::Adam adam(params, optim::AdamOptions(1e-3));
+    const double ms = device_ms(20, [&] { adam.step(); });
+    const std::string row = core::join("step of Adam, ", count, " x ", n);
+    if (n < 1 << 20)
+      print("G12", row, ms, "ms");
+    else
+      print("G12", row, 7e-6 * 4 * count * static_cast<double>(n) / ms, "GB/s");
+  }
+}
+
 void product_rows() {
+  setenv("TENON_CONV_BENCHMARK", "1", 0);  // as peer.py has torch do
   struct Shape {
     const char* name;
     int64_t batch, m, k, n;
@@ -183,6 +202,7 @@ void floors() {
   for (const char* row : {"sum over rows, 8192^2", "sum of all, 8192^2", "softmax, 8192^2", "layer_norm, 8192^2"}) {
     print("G4", row, copy, "GB/s");
   }
+  print("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
   print("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(100000, 256, 200000), "ms");
   print("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(256 << 20), "GB/s");
 }
@@ -203,7 +223,7 @@ int measure(const std::string& what) {
     print("G10", "first op of a process", 1e-3 * (now_us() - begin), "ms");
   } else {
     // A row that fails is told, and the next ones are measured.
-    void (*const groups[])() = {host_rows, memory_rows, product_rows, allocator_row, overlap_row};
+    void (*const groups[])() = {host_rows, memory_rows, optimizer_rows, product_rows, allocator_row, overlap_row};
     for (auto group : groups) {
       try {
         group();

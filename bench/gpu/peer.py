@@ -86,6 +86,16 @@ show('G4', 'layer_norm, 8192^2', 2 * once / device_ms(20, lambda: F.layer_norm(x
 table, index = on(100000, 256), (torch.arange(200000) * 7919 % 100000).cuda()
 show('G9', '200,000 checked rows of 256', device_ms(20, lambda: table.index_select(0, index)), 'ms')
 
+for n in (10000, 1 << 20):
+    params = [on(n).requires_grad_() for _ in range(50)]
+    for p in params:
+        p.grad = on(n)
+    ms = device_ms(20, torch.optim.Adam(params, lr=1e-3, fused=True).step)
+    if n < 1 << 20:
+        show('G12', f'step of Adam, 50 x {n}', ms, 'ms')
+    else:
+        show('G12', f'step of Adam, 50 x {n}', 7e-6 * 4 * 50 * n / ms, 'GB/s')
+
 for dtype in (torch.bfloat16, torch.float16, torch.float32):
     name = str(dtype).split('.')[1]
     for text, batch, m, k, n in (('8192^3', 1, 8192, 8192, 8192), ('64 x 1024^3', 64, 1024, 1024, 1024),
