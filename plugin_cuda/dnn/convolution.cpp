@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // convolution and convolution_backward. A transposed convolution is the gradient of a plain one by its input. What
-// cuDNN has no plan for is declined, so that the decomposition serves.
+// cuDNN has no plan for is declined, so that kernels/convolution.cu serves.
 #include "tenon/sdk/ops/convolution.h"
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/runtime/runtime.h"

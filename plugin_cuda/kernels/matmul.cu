@@ -7,7 +7,7 @@
 
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/dense.cuh"
-#include "plugin_cuda/device/launch.cuh"
+#include "plugin_cuda/device/product.cuh"
 #include "tenon/sdk/number.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/addmv.h"
@@ -51,66 +51,23 @@ struct Product {
   Product transposed() const {
     return {out.transposed(), b.transposed(), a.transposed(), addend.transposed(), batch, n, m, k, alpha, beta, code};
   }
+  TN_DEVICE bool left_along_k() const { return a.column == code_bytes(code); }
+  TN_DEVICE bool right_along_k() const { return b.row == code_bytes(code); }
   template <class U>
-  TN_DEVICE void put(int64_t b, int64_t i, int64_t j, U sum) const {
+  TN_DEVICE U left(int64_t q, int64_t i, int64_t l) const {
+    return load<U>(a.at(q, i, l), code);
+  }
+  template <class U>
+  TN_DEVICE U right(int64_t q, int64_t l, int64_t j) const {
+    return load<U>(b.at(q, l, j), code);
+  }
+  template <class U>
+  TN_DEVICE void put(int64_t q, int64_t i, int64_t j, U sum) const {
     sum *= alpha.as<U>();
-    if (addend.p != nullptr) sum += beta.as<U>() * load<U>(addend.at(b, i, j), code);
-    if constexpr (std::is_floating_point_v<U>)
-      store(out.at(b, i, j), code, sum);
-    else
-      store(out.at(b, i, j), code, static_cast<int64_t>(sum));
+    if (addend.p != nullptr) sum += beta.as<U>() * load<U>(addend.at(q, i, j), code);
+    store_sum(out.at(q, i, j), code, sum);
   }
 };
-
-// A block computes a tile of kTile * kTile results, a thread kEach * kEach of them.
-constexpr int kTile = 64, kDeep = 16, kEach = 4, kThreads = (kTile / kEach) * (kTile / kEach);
-constexpr int kPitch = kTile + 1;  // of a line of a tile: neighbours in it lie in other banks than those across it
-
-// Elements [first, first + kTile) of `lines` by [from, from + kDeep) of `k` to to[k][line]; those beyond are 0.
-template <class U>
-TN_DEVICE void fetch(const Shared<U>& to, const char* p, Code code, int64_t line_stride, int64_t k_stride,
-                     int64_t first, int64_t lines, int64_t from, int64_t k, bool along_k) {
-  for (int e = static_cast<int>(threadIdx.x); e < kTile * kDeep; e += kThreads) {
-    const int line = along_k ? e / kDeep : e % kTile, deep = along_k ? e % kDeep : e / kTile;
-    const bool inside = first + line < lines && from + deep < k;
-    to[deep * kPitch + line] =
-        inside ? load<U>(p + (first + line) * line_stride + (from + deep) * k_stride, code) : U(0);
-  }
-}
-
-template <class U>
-__global__ void by_tiles(Product p) {
-  TN_SHARED(U, rows, kDeep * kPitch);
-  TN_SHARED(U, columns, kDeep * kPitch);
-  const int64_t down = (p.m + kTile - 1) / kTile, across = (p.n + kTile - 1) / kTile;
-  const int y = static_cast<int>(threadIdx.x) / (kTile / kEach), x = static_cast<int>(threadIdx.x) % (kTile / kEach);
-  const int64_t item = code_bytes(p.code);
-  for (int64_t t = blockIdx.x; t < p.batch * down * across; t += gridDim.x) {
-    const int64_t batch = t / (down * across), i0 = t / across % down * kTile, j0 = t % across * kTile;
-    U sum[kEach][kEach] = {};
-    for (int64_t k = 0; k < p.k; k += kDeep) {
-      fetch<U>(rows, p.a.at(batch, 0, 0), p.code, p.a.row, p.a.column, i0, p.m, k, p.k, p.a.column == item);
-      fetch<U>(columns, p.b.at(batch, 0, 0), p.code, p.b.column, p.b.row, j0, p.n, k, p.k, p.b.row == item);
-      __syncthreads();
-      TN_UNROLL(16)
-      for (int d = 0; d < kDeep; ++d) {
-        U left[kEach], right[kEach];
-        for (int i = 0; i < kEach; ++i) left[i] = rows[d * kPitch + y + i * (kTile / kEach)];
-        for (int j = 0; j < kEach; ++j) right[j] = columns[d * kPitch + x + j * (kTile / kEach)];
-        for (int i = 0; i < kEach; ++i) {
-          for (int j = 0; j < kEach; ++j) sum[i][j] += left[i] * right[j];
-        }
-      }
-      __syncthreads();
-    }
-    for (int i = 0; i < kEach; ++i) {
-      for (int j = 0; j < kEach; ++j) {
-        const int64_t row = i0 + y + i * (kTile / kEach), column = j0 + x + j * (kTile / kEach);
-        if (row < p.m && column < p.n) p.put(batch, row, column, sum[i][j]);
-      }
-    }
-  }
-}
 
 // A block a result: for one column.
 template <class U>
@@ -120,7 +77,7 @@ __global__ void by_rows(Product p) {
     U sum = 0;
     TN_UNROLL(4)
     for (int64_t k = threadIdx.x; k < p.k; k += blockDim.x) {
-      sum += load<U>(p.a.at(batch, i, k), p.code) * load<U>(p.b.at(batch, k, 0), p.code);
+      sum += p.left<U>(batch, i, k) * p.right<U>(batch, k, 0);
     }
     sum = block_fold(sum, U(0), Add());
     if (threadIdx.x == 0) p.put(batch, i, 0, sum);
@@ -133,22 +90,14 @@ void run_as(const Call& call, const Product& p) {
     const int size = p.k >= 65536 ? 1024 : p.k >= 1024 ? 256 : p.k >= 128 ? 64 : 32;
     launch<by_rows<U>>(call, {std::min(p.batch * p.m, 8 * kMostBlocks), size}, p);
   } else {
-    const int64_t tiles = p.batch * ceil_div(p.m, kTile) * ceil_div(p.n, kTile);
-    launch<by_tiles<U>>(call, {std::min(tiles, 8 * kMostBlocks), kThreads}, p);
+    launch_product<U>(call, p);
   }
 }
 
 tn_status run(const Call& call, const Product& p) {
   if (p.batch * p.m * p.n == 0) return TN_OK;
   const Product q = p.m == 1 ? p.transposed() : p;
-  if (p.code == Code::F64)
-    run_as<double>(call, q);
-  else if (p.code >= Code::F16)
-    run_as<float>(call, q);
-  else if (p.code == Code::I64)
-    run_as<uint64_t>(call, q);
-  else
-    run_as<uint32_t>(call, q);
+  with_sum(p.code, [&](auto tag) { run_as<tn_type(tag)>(call, q); });
   return TN_OK;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: by a plan of cuDNN's, chosen among those that are allowed, and where there is none by the
-// decomposition. Nothing is left behind wherever a call fails.
+// Convolutions: by a plan of cuDNN's, chosen among those that are allowed, and where there is none by a kernel of the
+// plugin. Nothing is left behind wherever a call fails.
 #include <cudnn.h>
 
 #include "tenon/core/dispatch.h"
@@ -18,7 +18,7 @@ Tensor whole(IntArrayRef sizes) {
   return arange(n, kLong).mul(3).remainder(5).sub(2).to(kFloat).view(sizes);
 }
 
-TEST_F(CudaConvolution, WithoutAPlanTheDecompositionServes) {
+TEST_F(CudaConvolution, WithoutAPlanTheOwnKernelServes) {
   const Tensor x = whole({2, 4, 7, 6}), w = whole({6, 2, 3, 3}), b = whole({6});
   const int64_t asked = tenon_fake_calls("cudnn");
   EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), 2, 1, 1, 2).cpu(), conv2d(x, w, b, 2, 1, 1, 2)));
