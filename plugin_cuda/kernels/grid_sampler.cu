@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Samples of images and volumes at positions of a grid, and their gradients. Positions and weights are computed in
-// double. A thread has a position and some channels; the gradient of the input is added up by atomics.
+// double. A thread has a position and some channels; the gradient of the input is added up by atomics, or where results
+// are to be the same each time, with the neighbours of all positions sorted by their element.
 #include <algorithm>
 
 #include "plugin_cuda/device/copy.cuh"
+#include "plugin_cuda/device/dense.cuh"
+#include "plugin_cuda/device/order.cuh"
 #include "plugin_cuda/device/volume.cuh"
 #include "tenon/sdk/grid.h"
 #include "tenon/sdk/ops/grid_sampler_2d.h"
@@ -167,6 +170,81 @@ __global__ void narrow(Volume out, Extents extents, const float* sums) {
   }
 }
 
+// Row-major tensors, and the pairs of some of their images: pair {image, position, tap} has the key {image, element of
+// its plane}; a neighbour outside has one beyond all others.
+struct Ordered {
+  Dense out, grad, grid;
+  GridRules rules;
+  int64_t batch, channels, points, plane, size[3];
+  int32_t nd, along, taps;  // along: taps of a dimension
+  int64_t first, images;
+  Pairs pairs;
+  double* weights;
+
+  Ordered(const Tensor& o, const Tensor& g, const Tensor& positions, const GridRules& r)
+      : out(o), grad(g), grid(positions), rules(r), batch(o.size(0)), channels(o.size(1)), points(1), plane(1) {
+    nd = o.ndim() - 2;
+    along = r.mode == 1 ? 1 : r.mode == 0 ? 2 : 4;
+    taps = 1;
+    for (int d = 0; d < nd; ++d) {
+      size[d] = o.size(d + 2);
+      plane *= size[d];
+      points *= positions.size(d + 1);
+      taps *= along;
+    }
+    images = std::max<int64_t>(1, std::min(batch, kPairsAtOnce / std::max<int64_t>(1, points * taps)));
+    first = 0;
+  }
+  static constexpr int64_t kPairsAtOnce = 1 << 22;
+  bool fits() const { return points * taps <= INT32_MAX; }
+  int64_t all_pairs() const { return images * points * taps; }
+  // The weights lie behind the memory of the sort.
+  int64_t sort_bytes() const { return ceil_div(static_cast<int64_t>(sort_workspace_bytes(all_pairs())), 64) * 64; }
+  int64_t bytes() const { return sort_bytes() + all_pairs() * static_cast<int64_t>(sizeof(double)); }
+};
+
+__global__ void find_pairs(Ordered o) {
+  for (int64_t i = global_thread(); i < o.images * o.points; i += global_threads()) {
+    GridTaps of[3];
+    for (int d = 0; d < o.nd; ++d) {
+      of[d] = grid_taps(o.grid.get<double>((o.first * o.points + i) * o.nd + o.nd - 1 - d), o.size[d], o.rules);
+    }
+    for (int k = 0; k < o.taps; ++k) {
+      int64_t at = 0;
+      double weight = 1;
+      for (int d = 0, each = o.taps; d < o.nd; ++d) {
+        each /= o.along;
+        const int tap = k / each % o.along;
+        at = at < 0 || of[d].index[tap] < 0 ? -1 : at * o.size[d] + of[d].index[tap];
+        weight *= of[d].weight[tap];
+      }
+      const int64_t pair = i * o.taps + k, key = at < 0 ? o.images * o.plane : i / o.points * o.plane + at;
+      o.pairs.keys[pair] = static_cast<uint64_t>(key);
+      o.pairs.values[pair] = static_cast<uint32_t>(pair);
+      o.weights[pair] = weight;
+    }
+  }
+}
+
+// The thread at the first pair of an element sums it in one channel.
+template <class C>
+__global__ void sum_pairs(Ordered o) {
+  const Pairs& p = o.pairs;
+  for (int64_t t = global_thread(); t < p.n * o.channels; t += global_threads()) {
+    const int64_t first = t % p.n;
+    const uint64_t key = p.keys_out[first];
+    if (static_cast<int64_t>(key) >= o.images * o.plane || (first > 0 && p.keys_out[first - 1] == key)) continue;
+    const int64_t image = o.first + static_cast<int64_t>(key) / o.plane, plane = image * o.channels + t / p.n;
+    C sum = 0;
+    for (int64_t i = first; i < p.n && p.keys_out[i] == key; ++i) {
+      const uint32_t pair = p.values_out[i];
+      const int64_t position = pair / static_cast<uint32_t>(o.taps) % o.points;
+      sum += static_cast<C>(o.weights[pair]) * o.grad.get<C>(plane * o.points + position);
+    }
+    o.out.put(plane * o.plane + static_cast<int64_t>(key) % o.plane, sum);
+  }
+}
+
 // Threads that are wanted: fewer positions than these share out their channels.
 constexpr int64_t kThreads = int64_t{1} << 17;
 
@@ -254,12 +332,37 @@ void input_gradient(const Call& call, const Sampler& s, const Tensor& out, int64
     launch<narrow<BFloat16>>(call, shape_for(all.numel), Volume(out, nd), all, from);
 }
 
+bool ordered_input_gradient(const Call& call, const Tensor& out, const Tensor& grad, const Tensor& grid,
+                            const GridRules& rules) {
+  Ordered o(out, grad, grid, rules);
+  if (!o.fits()) return false;
+  fill_elements(call, out, 0);
+  if (o.points == 0) return true;
+  o.weights = reinterpret_cast<double*>(call.workspace<char>() + o.sort_bytes());
+  const int64_t images = o.images;
+  for (o.first = 0; o.first < o.batch; o.first += images) {
+    o.images = std::min(images, o.batch - o.first);
+    const SortMemory memory(call, o.all_pairs());
+    o.pairs = memory.pairs;
+    launch<find_pairs>(call, shape_for(o.images * o.points, 128), o);
+    sort_pairs(call, o.pairs, bits_for(o.images * o.plane + 1), memory.scratch,
+               static_cast<std::size_t>(reinterpret_cast<char*>(o.weights) - memory.scratch));
+    with_real(out.dtype(),
+              [&](auto real) { launch<sum_pairs<tn_type(real)>>(call, shape_for(o.pairs.n * o.channels), o); });
+  }
+  return true;
+}
+
 tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad, Tensor input, Tensor grid,
                    int64_t mode, int64_t border, bool align_corners, Bools) {
-  if (grad_input.defined() && call.deterministic()) return TN_DECLINED;
   Sampler s;
   if (!make_sampler(&s, grad, input, grid, mode, border, align_corners)) return TN_DECLINED;
-  if (grad_input.defined() && grad_input.numel() > 0) input_gradient(call, s, grad_input, mode);
+  if (grad_input.defined() && grad_input.numel() > 0) {
+    if (!call.deterministic())
+      input_gradient(call, s, grad_input, mode);
+    else if (!ordered_input_gradient(call, grad_input, grad, grid, s.rules))
+      return TN_DECLINED;
+  }
   if (!grad_grid.defined() || grad_grid.numel() == 0) return TN_OK;
   int64_t sizes[kVolumeDims];
   for (int k = 0; k < kVolumeDims; ++k) sizes[k] = k == 1 ? 1 : s.extents.size[k];
@@ -271,9 +374,15 @@ tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad,
   return TN_OK;
 }
 
-// Sums of 16-bit floats.
+// Sums of 16-bit floats, or sorted pairs.
 tn_status sums_workspace(tn_call* call, uint64_t* bytes) {
   const Tensor input(call->in[1].u.tensor);
+  if (call->flags & TN_CALL_DETERMINISTIC) {
+    const Ordered o(input, Tensor(call->in[0].u.tensor), Tensor(call->in[2].u.tensor),
+                    {call->in[3].u.i64, call->in[4].u.i64, false});
+    *bytes = o.fits() ? static_cast<uint64_t>(o.bytes()) : 0;
+    return TN_OK;
+  }
   const bool half = input.dtype() == kFloat16 || input.dtype() == kBFloat16;
   *bytes = half ? static_cast<uint64_t>(input.numel()) * sizeof(float) : 0;
   return TN_OK;
