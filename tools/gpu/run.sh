@@ -56,6 +56,7 @@ fi
 if [ -e share/digits.csv.gz ]; then
   step demo 60 "${say[@]}" bin/tenon_digits --data share/digits.csv.gz --out "$out" --device cuda --epochs 10
 fi
+step ladder 20 bin/tenon_cuda_ladder
 step floors 40 bin/tenon_bench_gpu --floors
 step first_floor 20 bin/tenon_bench_gpu --first-floor
 step first 20 bin/tenon_bench_gpu --first

@@ -37,6 +37,7 @@ class Block {
  public:
   Block(const Launch& launch, void (*body)(void*), void* arg, Order order);
   void run(Dim3 index);  // throws Fault
+  void set_order(Order order) { order_ = order; }
 
   void barrier(const char* file, int line);
   uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int width, const char* file, int line);

@@ -2,8 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda/emulator/emulator.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+#include <tuple>
+#include <vector>
 
 #include "tests/cuda/emulator/block.h"
 
@@ -42,25 +51,82 @@ void mark_read(SharedRegion::Cell& c, const Moment& now) {
   c.reader = now;
 }
 
+std::mutex g_schedule_lock;
+
+Schedule& the_schedule() {
+  static Schedule s = [] {
+    Schedule given;
+    if (const char* seed = std::getenv("TENON_EMULATOR_SEED")) given.seed = std::strtoull(seed, nullptr, 10);
+    if (const char* threads = std::getenv("TENON_EMULATOR_THREADS")) given.threads = std::max(1, std::atoi(threads));
+    return given;
+  }();
+  return s;
+}
+
+// The blocks of a launch, for all who run them.
+class Blocks {
+ public:
+  Blocks(const Launch& launch, uint64_t seed) : grid_(launch.grid), seed_(seed), random_(seed) {
+    count_ = std::size_t{grid_.x} * grid_.y * grid_.z;
+    if (seed == 0) return;
+    order_.resize(count_);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    for (std::size_t i = count_; i > 1; --i) std::swap(order_[i - 1], order_[random_() % i]);
+  }
+  std::size_t count() const { return count_; }
+
+  void work(const Launch& launch, void (*body)(void*), void* arg) {
+    Block block(launch, body, arg, g_order);
+    Block* outer = t_block;
+    t_block = &block;
+    try {
+      for (std::size_t i; (i = next_++) < count_;) {
+        const std::size_t n = order_.empty() ? i : order_[i];
+        if (seed_ != 0) block.set_order((n ^ seed_) & 1 ? Order::Reverse : Order::Forward);
+        const auto [x, y, z] = std::tuple(n % grid_.x, n / grid_.x % grid_.y, n / grid_.x / grid_.y);
+        block.run({static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)});
+      }
+    } catch (const Fault& e) {
+      next_ = count_;
+      std::lock_guard<std::mutex> hold(lock_);
+      if (!fault) fault.emplace(e);
+    }
+    t_block = outer;
+  }
+
+  std::optional<Fault> fault;
+
+ private:
+  Dim3 grid_;
+  uint64_t seed_;
+  std::mt19937_64 random_;
+  std::size_t count_;
+  std::vector<std::size_t> order_;  // empty: as they are numbered
+  std::atomic<std::size_t> next_{0};
+  std::mutex lock_;
+};
+
 }  // namespace
 
 void set_order(Order order) { g_order = order; }
 
+void set_schedule(const Schedule& s) {
+  std::lock_guard<std::mutex> hold(g_schedule_lock);
+  the_schedule() = s;
+}
+
 void run(const Launch& launch, void (*body)(void*), void* arg) {
-  Block block(launch, body, arg, g_order);
-  Block* outer = t_block;
-  t_block = &block;
-  try {
-    for (unsigned z = 0; z < launch.grid.z; ++z) {
-      for (unsigned y = 0; y < launch.grid.y; ++y) {
-        for (unsigned x = 0; x < launch.grid.x; ++x) block.run({x, y, z});
-      }
-    }
-  } catch (...) {
-    t_block = outer;
-    throw;
+  std::unique_lock<std::mutex> hold(g_schedule_lock);
+  const Schedule s = the_schedule();
+  hold.unlock();
+  Blocks blocks(launch, s.seed);
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min<std::size_t>(static_cast<std::size_t>(s.threads), blocks.count()); ++i) {
+    others.emplace_back([&] { blocks.work(launch, body, arg); });
   }
-  t_block = outer;
+  blocks.work(launch, body, arg);
+  for (std::thread& t : others) t.join();
+  if (blocks.fault) throw Fault(*blocks.fault);
 }
 
 const Dim3& thread_index() { return t_block->current->index; }

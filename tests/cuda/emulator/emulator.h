@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs the body of a CUDA kernel on the host: block after block, the threads of a block as fibers of one OS thread that
-// switch where they wait for each other. What would be undefined on a device is a Fault with the kernel, the block and
-// the thread. How device code reaches this is in tenon_cuda_emulated.h.
+// Runs the body of a CUDA kernel on the host: block after block, or several at once; the threads of a block as fibers
+// of one OS thread that switch where they wait for each other. What would be undefined on a device is a Fault with the
+// kernel, the block and the thread. How device code reaches this is in tenon_cuda_emulated.h.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,14 @@ class Fault : public std::runtime_error {
 // The order in which threads get to run between barriers. No right kernel depends on it.
 enum class Order { Forward, Reverse };
 void set_order(Order order);
+
+// Of the blocks of a launch. With a seed they come in an order that it decides, and with it the order of the threads of
+// each; on several OS threads they meet in memory. TENON_EMULATOR_SEED and TENON_EMULATOR_THREADS are the default.
+struct Schedule {
+  uint64_t seed = 0;
+  int threads = 1;
+};
+void set_schedule(const Schedule& schedule);
 
 struct Launch {
   const char* kernel = "";  // a literal

@@ -3,6 +3,7 @@
 // Kernels that are right, and kernels that are wrong on purpose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -275,6 +276,57 @@ TEST(Emulator, GoesOnAfterAFault) {
     ++n;
   });
   EXPECT_EQ(n, 512);
+}
+
+struct Scheduled {
+  Scheduled(uint64_t seed, int threads) { set_schedule({seed, threads}); }
+  ~Scheduled() { set_schedule({}); }
+};
+
+TEST(Blocks, RunOnceInAnyOrderOnAnyThreads) {
+  for (uint64_t seed : {0, 1, 2}) {
+    for (int threads : {1, 3}) {
+      Scheduled s(seed, threads);
+      std::vector<int> seen(5 * 3 * 4 * 64);
+      run(Launch{"k", {5, 3, 4}, {64}, 0}, [&] {
+        TN_SHARED(unsigned, first, 1);
+        if (threadIdx.x == 0) first[0] = blockIdx.x;
+        __syncthreads();
+        const unsigned x = first[0];
+        ++seen[((blockIdx.z * 3 + blockIdx.y) * 5 + x) * 64 + threadIdx.x];
+      });
+      EXPECT_EQ(seen, std::vector<int>(seen.size(), 1)) << seed << ", " << threads;
+    }
+  }
+}
+
+// What a kernel without order would show: each seed ends with another block.
+TEST(Blocks, ASeedShufflesThem) {
+  std::vector<bool> last(16);
+  for (uint64_t seed = 1; seed < 40; ++seed) {
+    Scheduled s(seed, 1);
+    unsigned at = 0, again = 0;
+    launch(16, 32, [&] { at = blockIdx.x; });
+    launch(16, 32, [&] { again = blockIdx.x; });
+    EXPECT_EQ(at, again) << "a seed is one order";
+    last[at] = true;
+  }
+  EXPECT_GE(std::count(last.begin(), last.end(), true), 8);
+}
+
+TEST(Blocks, AFaultOnAnyThreadEndsTheLaunch) {
+  for (int threads : {1, 4}) {
+    Scheduled s(7, threads);
+    EXPECT_THROW(launch(200, 64,
+                        [] {
+                          if (blockIdx.x == 150 && threadIdx.x < 32) return;
+                          __syncthreads();
+                        }),
+                 Fault);
+    int64_t sum = 0;
+    launch(200, 64, [&] { atomicAdd(&sum, 1); });
+    EXPECT_EQ(sum, 200 * 64) << "the next launch is whole";
+  }
 }
 
 }  // namespace

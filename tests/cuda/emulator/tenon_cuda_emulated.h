@@ -102,7 +102,7 @@ class SharedArray {
   std::size_t offset_;
 };
 
-// Blocks of one launch run on one thread; launches of several streams may meet in one word.
+// Blocks of one launch, and launches of several streams, may meet in one word.
 template <class T, class F>
 T update(T* p, F&& f) {
   T old;
@@ -148,8 +148,8 @@ inline uint32_t __umulhi(uint32_t a, uint32_t b) { return static_cast<uint32_t>(
 inline int __popc(uint32_t a) { return __builtin_popcount(a); }
 inline int __ffs(int a) { return __builtin_ffs(a); }
 inline int __clz(int a) { return a == 0 ? 32 : __builtin_clz(static_cast<unsigned>(a)); }
-inline void __threadfence() {}
-inline void __threadfence_system() {}
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __threadfence(); }
 
 // T name[n] in shared memory.
 #define TN_SHARED(T, name, n)                   \
