@@ -55,4 +55,24 @@ TN_DEVICE T block_scan(T v, T none, Op op, T* total) {
   return v;
 }
 
+// Of thread i: that of threads 0 to i - 1, none() for the first; `total` is that of all.
+template <class T, class Op>
+TN_DEVICE T block_scan_before(T v, T none, Op op, T* total) {
+  TN_SHARED(T, parts, kWarp);
+  v = warp_scan(v, op);
+  if (lane() == kWarp - 1) parts[warp_in_block()] = v;
+  T before = shuffle_up(v, 1);
+  if (lane() == 0) before = none;
+  __syncthreads();
+  T warps = none, all = none;
+  for (int w = 0; w < warps_of_block(); ++w) {
+    const T part = parts[w];
+    if (w == warp_in_block()) warps = all;
+    all = op(all, part);
+  }
+  *total = all;
+  __syncthreads();
+  return op(warps, before);
+}
+
 }  // namespace tenon::cuda

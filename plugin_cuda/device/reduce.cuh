@@ -4,9 +4,10 @@
 //   Acc                                  what is accumulated; copied by memcpy
 //   none(first)                          the neutral value; `first` is the first element of the result's row
 //   take(acc, value, i, first)           with element i of the row
-//   join(a, b)                           of parts in any order: their bounds depend on sizes alone, so bits do, too
+//   join(a, b)                           of parts in any order
 //   store(acc, first, count, place)      writes the results
-// Rows are cut into parts where there are few of them; a second pass joins the parts in order.
+// Rows are cut into parts where there are few of them; a second pass joins the parts in order. Which thread takes which
+// elements follows from sizes, strides and whether rows begin at multiples of 16 bytes.
 #pragma once
 
 #include <optional>
@@ -35,6 +36,7 @@ struct Layout {
   int64_t count;        // elements of a row
   int64_t parts, part;  // of a row, and elements of one
   Code in, out[2];
+  bool packed;  // rows are dense and begin, as parts do, at multiples of 16 bytes
 
   TN_DEVICE int64_t offset(int64_t i) const {
     if (reduced.ndim == 1) return i * reduced.stride[0][0];
@@ -58,6 +60,64 @@ struct Join {
   }
 };
 
+// Elements [begin, end) of a dense row, 16 bytes at a time.
+template <class T, bool kIsBool, class Op, class C>
+TN_DEVICE typename Op::Acc take_packs(const Op& op, typename Op::Acc acc, const char* row, int64_t begin, int64_t end,
+                                      C first) {
+  constexpr int kWidth = kPackWidth<T>;
+  const auto element = [](T v) {
+    if constexpr (kIsBool)
+      return static_cast<C>(v != 0);
+    else
+      return static_cast<C>(v);
+  };
+  const auto* packs = reinterpret_cast<const Pack<T, kWidth>*>(row);
+  const int64_t last = end / kWidth;
+  TN_UNROLL(4)
+  for (int64_t p = begin / kWidth + threadIdx.x; p < last; p += blockDim.x) {
+    const Pack<T, kWidth> pack = packs[p];
+    for (int k = 0; k < kWidth; ++k) acc = op.take(acc, element(pack.v[k]), p * kWidth + k, first);
+  }
+  for (int64_t i = last * kWidth + threadIdx.x; i < end; i += blockDim.x) {
+    acc = op.take(acc, element(reinterpret_cast<const T*>(row)[i]), i, first);
+  }
+  return acc;
+}
+
+// The dtypes that are read as C.
+template <class C>
+constexpr bool has_packs(Code code) {
+  if (std::is_same_v<C, int64_t>) return code < Code::F16;
+  return code >= Code::F16 && (code != Code::F64 || std::is_same_v<C, double>);
+}
+template <class Op, class C>
+TN_DEVICE typename Op::Acc take_dense(const Layout& l, const Op& op, typename Op::Acc acc, const char* row,
+                                      int64_t begin, int64_t end, C first) {
+  if constexpr (std::is_same_v<C, int64_t>) {
+    switch (l.in) {
+      case Code::Bool:
+        return take_packs<uint8_t, true>(op, acc, row, begin, end, first);
+      case Code::U8:
+        return take_packs<uint8_t, false>(op, acc, row, begin, end, first);
+      case Code::I8:
+        return take_packs<int8_t, false>(op, acc, row, begin, end, first);
+      case Code::I16:
+        return take_packs<int16_t, false>(op, acc, row, begin, end, first);
+      case Code::I32:
+        return take_packs<int32_t, false>(op, acc, row, begin, end, first);
+      default:
+        return take_packs<int64_t, false>(op, acc, row, begin, end, first);
+    }
+  } else {
+    if (l.in == Code::F16) return take_packs<sdk::Half, false>(op, acc, row, begin, end, first);
+    if (l.in == Code::BF16) return take_packs<sdk::BFloat16, false>(op, acc, row, begin, end, first);
+    if constexpr (std::is_same_v<C, double>) {
+      if (l.in == Code::F64) return take_packs<double, false>(op, acc, row, begin, end, first);
+    }
+    return take_packs<float, false>(op, acc, row, begin, end, first);
+  }
+}
+
 // A block a part.
 template <class Op, class C>
 __global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
@@ -68,9 +128,13 @@ __global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
     const C first = l.count > 0 ? load<C>(row, l.in) : C(0);
     const int64_t begin = b % l.parts * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
     Acc acc = op.none(first);
-    TN_UNROLL(4)
-    for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-      acc = op.take(acc, load<C>(row + l.offset(i), l.in), i, first);
+    if (l.packed) {
+      acc = take_dense(l, op, acc, row, begin, end, first);
+    } else {
+      TN_UNROLL(4)
+      for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        acc = op.take(acc, load<C>(row + l.offset(i), l.in), i, first);
+      }
     }
     acc = block_fold(acc, op.none(first), Join<Op, C>{op});
     if (threadIdx.x != 0) continue;
@@ -110,6 +174,13 @@ __global__ void join_parts(Layout l, Op op, const typename Op::Acc* parts) {
     for (int64_t p = 1; p < l.parts; ++p) acc = op.join(acc, parts[k * l.parts + p]);
     op.store(acc, load<C>(row, l.in), l.count, place);
   }
+}
+
+// Whether each row of the input does.
+inline bool begin_aligned(const Strided<3>& kept) {
+  uintptr_t bits = reinterpret_cast<uintptr_t>(kept.base[2]);
+  for (int d = 0; d < kept.ndim; ++d) bits |= static_cast<uintptr_t>(kept.stride[2][d]);
+  return bits % 16 == 0;
 }
 
 inline uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
@@ -169,7 +240,9 @@ tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_result
   const int64_t least = blocks ? 4096 : 128, wanted = blocks ? 2112 : 16384;  // elements of a part, parts in all
   int64_t parts = rows.numel >= wanted ? 1 : std::min(ceil_div(l.count, least), ceil_div(wanted, rows.numel));
   if (parts < 1 || call.workspace_bytes() < kMostBytes) parts = 1;
+  l.packed = blocks && along && line && has_packs<C>(l.in) && begin_aligned(l.kept);
   l.part = ceil_div(l.count, parts);
+  if (parts > 1) l.part = ceil_div(l.part, 16) * 16;
   l.parts = parts = l.part > 0 ? ceil_div(l.count, l.part) : 1;
   auto* partial = parts > 1 ? call.workspace<typename Op::Acc>() : nullptr;
   if (blocks) {

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // cumsum, cumprod, logcumsumexp, cummax and cummin: a block goes along a dense row tile by tile, a thread along any
-// other. Floats accumulate in double.
+// other. Where dense rows are few and long, a row is cut into parts: blocks fold them, the folds are scanned, and
+// blocks scan from there. Floats accumulate in double.
+#include <algorithm>
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
@@ -81,21 +83,80 @@ struct Extremum {
   }
 };
 
+constexpr int kEach = 4;              // neighbours that a thread takes at a time
+constexpr int64_t kMostParts = 1024;  // of a row
+constexpr int64_t kPartsOfAll = 2048;
+
+// The elements of one thread, each with those before it in the thread.
+template <class C, class Op>
+TN_DEVICE void own_elements(const Rows& r, Op op, int64_t row, int64_t first, int64_t end,
+                            typename Op::Value (&own)[kEach]) {
+  const int64_t item = code_bytes(r.in_code);
+  for (int j = 0; j < kEach; ++j) {
+    const int64_t i = first + j;
+    own[j] = i < end ? op.make(load<C>(r.in + (row * r.n + i) * item, r.in_code), i) : op.none();
+    if (j > 0) own[j] = op(own[j - 1], own[j]);
+  }
+}
+
+// Elements [begin, end) of a row, behind what is folded in `before`.
+template <class C, class Op>
+TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64_t end, typename Op::Value before) {
+  using Value = typename Op::Value;
+  for (int64_t tile = begin; tile < end; tile += blockDim.x * kEach) {
+    const int64_t first = tile + threadIdx.x * kEach;
+    Value own[kEach], total;
+    own_elements<C>(r, op, row, first, end, own);
+    Value here = block_scan_before(own[kEach - 1], op.none(), op, &total);
+    here = op(before, here);
+    for (int j = 0; j < kEach; ++j) {
+      if (first + j < end) op.put(r, row * r.n + first + j, op(here, own[j]));
+    }
+    before = op(before, total);
+  }
+}
+
 template <class C, class Op>
 __global__ void by_blocks(Rows r, Op op) {
+  for (int64_t row = blockIdx.x; row < r.rows; row += gridDim.x) scan_part<C>(r, op, row, 0, r.n, op.none());
+}
+
+// A block a part.
+template <class C, class Op>
+__global__ void fold_parts(Rows r, Op op, typename Op::Value* folds, int64_t parts, int64_t part) {
   using Value = typename Op::Value;
-  const int64_t item = code_bytes(r.in_code);
-  for (int64_t row = blockIdx.x; row < r.rows; row += gridDim.x) {
-    Value before = op.none();
-    for (int64_t tile = 0; tile < r.n; tile += blockDim.x) {
-      const int64_t i = tile + threadIdx.x, at = row * r.n + i;
-      Value v = op.none(), total;
-      if (i < r.n) v = op.make(load<C>(r.in + at * item, r.in_code), i);
-      v = block_scan(v, op.none(), op, &total);
-      if (i < r.n) op.put(r, at, op(before, v));
-      before = op(before, total);
-    }
+  const int64_t row = blockIdx.x / parts, begin = blockIdx.x % parts * part;
+  const int64_t end = begin + part < r.n ? begin + part : r.n;
+  Value all = op.none();
+  for (int64_t tile = begin; tile < end; tile += blockDim.x * kEach) {
+    Value own[kEach];
+    own_elements<C>(r, op, row, tile + threadIdx.x * kEach, end, own);
+    all = op(all, block_fold(own[kEach - 1], op.none(), op));
   }
+  if (threadIdx.x == 0) folds[blockIdx.x] = all;
+}
+
+// A block a row, which has a thread for each of its parts.
+template <class Op>
+__global__ void scan_folds(Op op, typename Op::Value* folds, int64_t parts) {
+  using Value = typename Op::Value;
+  const bool inside = static_cast<int64_t>(threadIdx.x) < parts;
+  Value* mine = folds + blockIdx.x * parts + threadIdx.x;
+  Value v = op.none(), total;
+  if (inside) v = *mine;
+  v = block_scan_before(v, op.none(), op, &total);
+  if (inside) *mine = v;
+}
+
+template <class C, class Op>
+__global__ void scan_parts(Rows r, Op op, const typename Op::Value* folds, int64_t parts, int64_t part) {
+  const int64_t begin = blockIdx.x % parts * part, end = begin + part < r.n ? begin + part : r.n;
+  scan_part<C>(r, op, blockIdx.x / parts, begin, end, folds[blockIdx.x]);
+}
+
+int64_t parts_of(int64_t rows, int64_t n) {
+  if (rows > kPartsOfAll / 8 || n < 16384) return 1;
+  return std::min({kMostParts, kPartsOfAll / rows, n / 4096});
 }
 
 template <class C, class Op>
@@ -113,8 +174,16 @@ __global__ void by_threads(Rows r, Op op) {
 
 template <class C, class Op>
 void run_as(const Call& call, const Rows& r) {
-  if (r.inner == 1 && r.n >= 32) {
-    const int block = r.n >= 4096 ? 1024 : r.n >= 512 ? 256 : 64;
+  int64_t parts = r.inner == 1 ? parts_of(r.rows, r.n) : 1;
+  if (parts > 1) {
+    auto* folds = call.workspace<typename Op::Value>();
+    const int64_t part = ceil_div(r.n, parts);
+    parts = ceil_div(r.n, part);
+    launch<fold_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, folds, parts, part);
+    launch<scan_folds<Op>>(call, {r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp}, Op{}, folds, parts);
+    launch<scan_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, folds, parts, part);
+  } else if (r.inner == 1 && r.n >= 32) {
+    const int block = r.n >= 8192 ? 1024 : r.n >= 1024 ? 256 : 64;
     launch<by_blocks<C, Op>>(call, {std::min(r.rows, 4 * kMostBlocks), block}, r, Op{});
   } else {
     launch<by_threads<C, Op>>(call, shape_for(r.rows, 64), r, Op{});
@@ -167,12 +236,17 @@ tn_status cummin(Call& call, Tensor values, Tensor indices, Tensor self, int64_t
   return scan<Least>(call, values, indices, self, dim);
 }
 
+tn_status folds_workspace(tn_call* call, uint64_t* bytes) {
+  *bytes = Tensor(call->in[0].u.tensor).numel() < 16384 ? 0 : kPartsOfAll * sizeof(Found<double>);
+  return TN_OK;
+}
+
 }  // namespace
 
-TN_KERNEL(cumsum, cumsum, dtypes("all").capture_safe());
-TN_KERNEL(cumprod, cumprod, dtypes("all").capture_safe());
-TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").capture_safe());
-TN_KERNEL(cummax, cummax, dtypes("all").capture_safe());
-TN_KERNEL(cummin, cummin, dtypes("all").capture_safe());
+TN_KERNEL(cumsum, cumsum, dtypes("all").workspace(folds_workspace).capture_safe());
+TN_KERNEL(cumprod, cumprod, dtypes("all").workspace(folds_workspace).capture_safe());
+TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").workspace(folds_workspace).capture_safe());
+TN_KERNEL(cummax, cummax, dtypes("all").workspace(folds_workspace).capture_safe());
+TN_KERNEL(cummin, cummin, dtypes("all").workspace(folds_workspace).capture_safe());
 
 }  // namespace tenon::cuda

@@ -13,7 +13,7 @@ using namespace sdk;
 
 // Operands: the result, self, the mask, the value.
 template <class U>
-__global__ void choose(Strided<4> at, U value, bool one, Code value_code, Code code) {
+__global__ void choose(Strided<4> at, U value, bool one) {
   for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
     int64_t offset[4];
     at.offsets(static_cast<uint32_t>(i), offset);
@@ -22,12 +22,8 @@ __global__ void choose(Strided<4> at, U value, bool one, Code value_code, Code c
       write(to, read<U>(at.base[1] + offset[1]));
     else if (one)
       write(to, value);
-    else if (value_code == code)
-      write(to, read<U>(at.base[3]));
-    else if (value_code == Code::F64 || code == Code::F64)
-      store(to, code, load<double>(at.base[3], value_code));
     else
-      store(to, code, load<float>(at.base[3], value_code));
+      write(to, read<U>(at.base[3]));
   }
 }
 
@@ -39,12 +35,11 @@ void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor&
   loop.add(mask);
   loop.add_value(value.defined() ? value.data<char>() : nullptr);
   loop.finish();
-  const Code code = code_of(out.dtype()), value_code = value.defined() ? code_of(value.dtype()) : code;
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
     const U bits = static_cast<U>(bits_of(out.dtype(), number));
     each_piece<4>(loop, [&](const Strided<4>& at) {
-      launch<choose<U>>(call, shape_for(at.numel, 256, 2), at, bits, !value.defined(), value_code, code);
+      launch<choose<U>>(call, shape_for(at.numel, 256, 2), at, bits, !value.defined());
     });
   });
 }
@@ -62,9 +57,16 @@ tn_status masked_fill(Call& call, Tensor out, Tensor self, Tensor mask, Scalar v
   return TN_OK;
 }
 tn_status masked_fill_tensor(Call& call, Tensor out, Tensor self, Tensor mask, Tensor value) {
-  const bool plain = value.dtype() == out.dtype() || (is_floating(value.dtype()) && is_floating(out.dtype()));
-  if (value.device().type == TN_CPU || !plain) return TN_DECLINED;
-  fill_where(call, out, self, mask, value);
+  if (value.device().type == TN_CPU) return TN_DECLINED;
+  const tn_tensor cast =
+      view_of(out, call.workspace<char>(), out.dtype(), Ints(nullptr, 0), nullptr, TN_TENSOR_CONTIGUOUS);
+  const bool same = value.dtype() == out.dtype();
+  if (!same) copy_elements(call, Tensor(&cast), value);
+  fill_where(call, out, self, mask, same ? value : Tensor(&cast));
+  return TN_OK;
+}
+tn_status value_workspace(tn_call* call, uint64_t* bytes) {
+  *bytes = Tensor(call->in[2].u.tensor).dtype() == Tensor(call->in[0].u.tensor).dtype() ? 0 : 16;
   return TN_OK;
 }
 
@@ -72,7 +74,8 @@ tn_status masked_fill_tensor(Call& call, Tensor out, Tensor self, Tensor mask, T
 
 TN_KERNEL(masked_fill_Scalar, masked_fill,
           dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
-TN_KERNEL(masked_fill_Tensor, masked_fill_tensor,
-          dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").capture_safe());
+TN_KERNEL(
+    masked_fill_Tensor, masked_fill_tensor,
+    dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0").workspace(value_workspace).capture_safe());
 
 }  // namespace tenon::cuda
