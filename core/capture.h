@@ -25,6 +25,9 @@ inline void refuse_in_capture(int slot, int index, std::string_view op, std::str
   if (TENON_UNLIKELY(g_captures.load(std::memory_order_relaxed) != 0)) refuse_in_capture_slow(slot, index, op, why);
 }
 
+// What this thread captures draws anew with each launch. NotImplementedError on devices that have no way to be told.
+tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
+
 int64_t graphs_alive(int slot) noexcept;
 
 // allocator.cpp: what was freed during a capture and had to wait for its end; a capture's memory becomes everybody's.

@@ -11,6 +11,7 @@
 #include "core/in_flight.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/core/stream.h"
 
 namespace tenon::core {
 namespace {

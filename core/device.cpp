@@ -171,12 +171,15 @@ void release_device(int slot) {
                 " captured graphs are alive; reset them first");
     TENON_CHECK(pinned_blocks(slot) == 0, ValueError, "device ", e.name, " is in use: it pinned the memory of ",
                 pinned_blocks(slot), " tensors");
+    TENON_CHECK(events_alive(slot) == 0, ValueError, "device ", e.name, " is in use: ", events_alive(slot),
+                " events are alive");
   } catch (...) {
     set_api(e, api);
     open_pools(slot);
     throw;
   }
   drop_error_words(slot, api);
+  drop_streams(slot, api);
   std::lock_guard<std::mutex> hold(device_registry().lock);
   e.count = 0;
 }

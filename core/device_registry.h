@@ -27,15 +27,15 @@ DeviceRegistry& device_registry();
 TENON_API void release_device(int slot);
 // device_state.cpp: what the kernels of a stream report into; device_error_word is that of the current one.
 TENON_API tn_error_word* stream_error_word(int slot, int index, tn_stream* stream);
-// Waits for the stream, null: for all work of the device, and raises what its kernels have reported. Of several reports
-// the oldest stream's is raised, the others by the next call.
-TENON_API void synchronize_stream(int slot, int index, tn_stream* stream);
 // allocator.cpp: all pools of a device, as DevicePool's. `close` says which ordinal has blocks alive, else -1.
 int close_pools(int slot);
 uint64_t blocks_alive(int slot, int index);
 void open_pools(int slot);
 // storage.cpp
 int64_t pinned_blocks(int slot) noexcept;
+// stream.cpp
+int64_t events_alive(int slot) noexcept;
+void drop_streams(int slot, const tn_device_api* api) noexcept;
 // device_state.cpp: gives the device's error words back, with `api`. Nothing of the device is under way any more.
 void drop_error_words(int slot, const tn_device_api* api) noexcept;
 

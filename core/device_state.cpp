@@ -14,15 +14,15 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/op.h"
+#include "tenon/core/stream.h"
 
 namespace tenon::core {
 namespace {
 
 struct ThreadDevices {
   tn_stream* stream[kMaxDevices][kMaxOrdinals];
-  // The word of that stream, if `drops` is still what it was when it was found.
-  tn_error_word* word[kMaxDevices][kMaxOrdinals];
-  uint32_t drops[kMaxDevices][kMaxOrdinals];
+  tn_error_word* word[kMaxDevices][kMaxOrdinals];  // of that stream; null: not looked for yet
+  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both end with it
   int8_t index[kMaxDevices];
 };
 // Made at the first set: a large thread-local would use up the static TLS that a late dlopen has left.
@@ -53,7 +53,7 @@ Words& words() {
 }
 
 std::atomic<tn_error_word*> g_default_word[kMaxDevices][kMaxOrdinals];  // that of the null stream
-std::atomic<uint32_t> g_drops[kMaxDevices];                             // how often the words were given back
+std::atomic<uint32_t> g_generation[kMaxDevices];
 
 StreamWord make_word(const tn_device_api* api, tn_stream* stream) {
   void* memory = nullptr;
@@ -107,14 +107,19 @@ void raise_report(int slot, int index, tn_stream* stream) {
 
 }  // namespace
 
+uint32_t device_generation(int slot) noexcept { return g_generation[slot].load(std::memory_order_acquire); }
+
 tn_stream* current_stream(int slot, int index) noexcept {
-  return slot > 0 && t_devices && valid(slot, index) ? t_devices->stream[slot][index] : nullptr;
+  if (slot <= 0 || !t_devices || !valid(slot, index)) return nullptr;
+  const bool lives = t_devices->generation[slot][index] == device_generation(slot);
+  return lives ? t_devices->stream[slot][index] : nullptr;
 }
 
 void set_current_stream(int slot, int index, tn_stream* s) noexcept {
   if (slot <= 0 || !valid(slot, index)) return;
   ThreadDevices& t = devices_for_write();
   t.stream[slot][index] = s;
+  t.generation[slot][index] = device_generation(slot);
   t.word[slot][index] = nullptr;
 }
 
@@ -133,14 +138,10 @@ tn_error_word* stream_error_word(int slot, int index, tn_stream* stream) {
     tn_error_word* word = g_default_word[slot][index].load(std::memory_order_acquire);
     return word != nullptr ? word : find_word(slot, index, nullptr);
   }
-  const uint32_t drops = g_drops[slot].load(std::memory_order_acquire);
-  ThreadDevices* t = t_devices.get();
-  if (t == nullptr || t->stream[slot][index] != stream) return find_word(slot, index, stream);
-  if (t->word[slot][index] == nullptr || t->drops[slot][index] != drops) {
-    t->word[slot][index] = find_word(slot, index, stream);
-    t->drops[slot][index] = drops;
-  }
-  return t->word[slot][index];
+  if (current_stream(slot, index) != stream) return find_word(slot, index, stream);
+  tn_error_word*& word = t_devices->word[slot][index];
+  if (word == nullptr) word = find_word(slot, index, stream);
+  return word;
 }
 
 tn_error_word* device_error_word(int slot, int index) {
@@ -149,7 +150,7 @@ tn_error_word* device_error_word(int slot, int index) {
 
 void drop_error_words(int slot, const tn_device_api* api) noexcept {
   std::lock_guard<std::mutex> hold(words().lock);
-  g_drops[slot].fetch_add(1, std::memory_order_release);
+  g_generation[slot].fetch_add(1, std::memory_order_release);
   for (int i = 0; i < kMaxOrdinals; ++i) {
     g_default_word[slot][i].store(nullptr, std::memory_order_release);
     for (const StreamWord& w : words().of[slot][i]) {

@@ -20,8 +20,9 @@ namespace {
 struct ThreadCapture {
   int slot, index;
   uint32_t pool;  // 0: this thread captures nothing
+  GraphImpl* graph;
 };
-thread_local ThreadCapture t_capture{-1, -1, 0};
+thread_local ThreadCapture t_capture{-1, -1, 0, nullptr};
 
 std::atomic<uint32_t> g_pools{0};
 std::atomic<int64_t> g_alive[kMaxDevices];
@@ -77,7 +78,7 @@ void GraphImpl::begin() {
   stream_ = current_stream(slot_, index_);
   check_device(slot_, index_, "begin of a capture", g.begin(context_of(slot_), index_, stream_));
   pool_ = g_pools.fetch_add(1, std::memory_order_relaxed) + 1;
-  t_capture = {slot_, index_, pool_};
+  t_capture = {slot_, index_, pool_, this};
   capturing_ = true;
   g_captures.fetch_add(1);
   g_alive[slot_].fetch_add(1);
@@ -88,26 +89,61 @@ void GraphImpl::end() {
   TENON_CHECK(capturing_, ValueError, "Graph.capture_end: no capture was begun");
   TENON_CHECK(t_capture.pool == pool_, ValueError, "Graph.capture_end: the capture was begun by another thread");
   capturing_ = false;
-  t_capture = {-1, -1, 0};
+  t_capture = {-1, -1, 0, nullptr};
   g_captures.fetch_sub(1);
   watch_kernels();
   InFlight inside;
   const tn_status status = capture_of(slot_).end(context_of(slot_), index_, stream_, &graph_);
   end_capture_pool(slot_, index_);
   if (status == TN_OK && graph_ != nullptr) return;
+  drop();
+  device_failed(slot_, index_, "end of a capture", status == TN_OK ? tn_status{TN_ERROR_BACKEND} : status);
+}
+
+GraphImpl::Drawn& GraphImpl::drawn_of(GeneratorImpl& g) {
+  for (Drawn& d : drawn_) {
+    if (d.generator.get() == &g) return d;
+  }
+  const DeviceEntry& e = device_entry(slot_);
+  const bool told = !(e.flags & TN_DEVICE_OPAQUE) && TN_HAS(e.api, tn_device_api, fill) && e.api->fill;
+  TENON_CHECK(told, NotImplementedError, "random numbers cannot be captured in a graph of ", e.name, ":", index_,
+              ": its plugin has no way to tell a launch where they begin (tn_device_api.fill)");
+  drawn_.reserve(drawn_.size() + 1);
+  const Block state = cache_alloc(slot_, index_, 2 * sizeof(uint64_t), stream_);
+  drawn_.push_back({Ref<GeneratorImpl>::share(&g), state, 0});
+  return drawn_.back();
+}
+
+tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words) {
+  if (words == 0 || g.state() != nullptr) return g.reserve(words);
+  GraphImpl::Drawn& d = t_capture.graph->drawn_of(g);
+  const tn_generator range{0, d.blocks, static_cast<const char*>(d.state.handle) + d.state.offset};
+  d.blocks += words / 4 + (words % 4 != 0);
+  return range;
+}
+
+void GraphImpl::drop() noexcept {
+  for (const Drawn& d : drawn_) cache_free(slot_, index_, d.state, stream_);
+  drawn_.clear();
   graph_ = nullptr;
   release_capture_pool(slot_, index_, pool_);
   pool_ = 0;
   g_alive[slot_].fetch_sub(1);
-  device_failed(slot_, index_, "end of a capture", status == TN_OK ? tn_status{TN_ERROR_BACKEND} : status);
 }
 
 void GraphImpl::launch() {
   InFlight inside;
   TENON_CHECK(captured(), ValueError, "Graph.replay: nothing was captured");
   refuse_in_capture(slot_, index_, "Graph.replay", "one capture cannot hold another graph");
-  check_device(slot_, index_, "launch of a graph",
-               capture_of(slot_).launch(context_of(slot_), index_, graph_, current_stream(slot_, index_)));
+  const tn_device_api& api = *device_entry(slot_).api;
+  tn_stream* stream = current_stream(slot_, index_);
+  for (const Drawn& d : drawn_) {
+    const tn_generator range = d.generator->reserve(4 * d.blocks);
+    const uint64_t state[] = {range.seed, range.offset};
+    check_device(slot_, index_, "launch of a graph",
+                 api.fill(api.context, index_, d.state.handle, d.state.offset, state, sizeof state, 1, stream));
+  }
+  check_device(slot_, index_, "launch of a graph", capture_of(slot_).launch(api.context, index_, graph_, stream));
 }
 
 void GraphImpl::reset() {
@@ -116,10 +152,7 @@ void GraphImpl::reset() {
   const tn_device_api* api = device_entry(slot_).api;
   api->sync(api->context, index_, nullptr);  // launches may be under way
   capture_of(slot_).destroy(api->context, index_, graph_);
-  graph_ = nullptr;
-  release_capture_pool(slot_, index_, pool_);
-  pool_ = 0;
-  g_alive[slot_].fetch_sub(1);
+  drop();
 }
 
 }  // namespace tenon::core

@@ -113,8 +113,7 @@ Ref<GeneratorImpl> generator_of(CallFrame& f) {
     if (f.in[i].tag != TN_TAG_GENERATOR) continue;
     const tn_generator& range = *f.in[i].u.generator;
     Device device(device_entry(f.slot).type, static_cast<DeviceIndex>(f.index));
-    auto g = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device, range.seed));
-    g->set_offset(range.offset);
+    auto g = Ref<GeneratorImpl>::adopt(new GeneratorImpl(device, range));
     f.mutable_args()[i].tag = TN_TAG_OPAQUE;
     f.args[i].u.ptr = g.get();
     return g;

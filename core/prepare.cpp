@@ -372,13 +372,13 @@ void reserve_random(CallFrame& f) {
       throw TypeError(
           join(f.op().name, ": expected a generator of ", device.str(), " but found one of ", g.device().str()));
     }
-    refuse_in_capture(f.slot, f.index, f.op().name, "every launch would draw the same numbers");
     uint64_t n = f.c.random_count;
     if (n == 0) {
       n = 1;
       for (int d = 0; d < f.c.out[0].ndim; ++d) n *= static_cast<uint64_t>(f.c.out[0].sizes[d]);
     }
-    f.generator = g.reserve(f.c.draws ? n * f.op().random_words : 0);
+    const uint64_t words = f.c.draws ? n * f.op().random_words : 0;
+    f.generator = is_capturing(f.slot, f.index) ? reserve_in_capture(g, words) : g.reserve(words);
     tn_value& arg = f.mutable_args()[i];
     arg.tag = TN_TAG_GENERATOR;
     arg.len = 0;

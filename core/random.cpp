@@ -68,7 +68,7 @@ void GeneratorImpl::set_offset(uint64_t o) {
 
 tn_generator GeneratorImpl::reserve(uint64_t words) {
   SpinGuard hold(lock_);
-  tn_generator range{seed_, offset_, nullptr};
+  tn_generator range{seed_, offset_, state_};
   offset_ += words / 4 + (words % 4 != 0);
   return range;
 }

@@ -23,14 +23,14 @@ namespace {
 
 using namespace sdk;
 
-// The reserved range. The offset may be known on the device alone, where a replayed graph draws anew.
+// The reserved range. Seed and offset may be known on the device alone, where a replayed graph draws anew.
 struct Stream {
   uint64_t seed, offset;
-  const uint64_t* more;
-  explicit Stream(const Generator& g)
-      : seed(g.seed()), offset(g.offset()), more(static_cast<const uint64_t*>(g.offset_ptr())) {}
+  const uint64_t* state;
+  explicit Stream(const Generator& g) : seed(g.seed()), offset(g.offset()), state(g.state()) {}
   TN_DEVICE PhiloxBlock block(int64_t b) const {
-    return philox_block(seed, offset + (more ? *more : 0) + static_cast<uint64_t>(b));
+    const uint64_t first = offset + (state ? state[1] : 0);
+    return philox_block(state ? state[0] : seed, first + static_cast<uint64_t>(b));
   }
 };
 

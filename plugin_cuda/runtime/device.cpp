@@ -121,8 +121,8 @@ tn_status sync(void*, int32_t index, tn_stream* stream) {
   });
 }
 
-// A pattern of different bytes is written byte by byte, each with a pitch: no host memory is needed, and a capture can
-// hold it.
+// One pattern is copied, as the runtime keeps it when the call returns. A capture would keep the address alone; there,
+// and for many, a pattern of different bytes is written byte by byte, each with a pitch.
 tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
                uint64_t n, tn_stream* stream) {
   return guarded(index, [&] {
@@ -132,6 +132,8 @@ tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pat
     cudaStream_t s = native(index, stream);
     if (std::all_of(p, p + pattern_bytes, [&](unsigned char c) { return c == p[0]; })) {
       CUDA_CALL(index, cudaMemsetAsync, to, p[0], n * pattern_bytes, s);
+    } else if (n == 1 && !capturing(index, s)) {
+      CUDA_CALL(index, cudaMemcpyAsync, to, p, pattern_bytes, cudaMemcpyHostToDevice, s);
     } else {
       for (uint32_t i = 0; i < pattern_bytes; ++i) {
         CUDA_CALL(index, cudaMemset2DAsync, to + i, pattern_bytes, p[i], 1, n, s);
@@ -164,8 +166,9 @@ tn_status event_create(void*, int32_t index, uint32_t flags, tn_event** out) {
   return guarded(index, [&] {
     auto e = std::make_unique<tn_event>();
     e->recorded = false;
-    CUDA_CALL(index, cudaEventCreateWithFlags, &e->event,
-              flags & TN_EVENT_NO_TIMING ? cudaEventDisableTiming : cudaEventDefault);
+    unsigned how = flags & TN_EVENT_NO_TIMING ? cudaEventDisableTiming : cudaEventDefault;
+    if (flags & TN_EVENT_INTERPROCESS) how = cudaEventInterprocess | cudaEventDisableTiming;
+    CUDA_CALL(index, cudaEventCreateWithFlags, &e->event, how);
     *out = e.release();
   });
 }
@@ -186,16 +189,27 @@ tn_status event_wait(void*, int32_t index, tn_event* event, tn_stream* stream) {
   return guarded(index, [&] { CUDA_CALL(index, cudaStreamWaitEvent, native(index, stream), event->event, 0); });
 }
 
+int32_t is_done(cudaError_t status, const char* call, int32_t index) {
+  if (status != cudaErrorNotReady)
+    check(status, call, index);
+  else
+    (void)cudaGetLastError();
+  return status == cudaSuccess;
+}
+
 tn_status event_query(void*, int32_t index, tn_event* event, int32_t* done) {
   return guarded(index, [&] {
     UncapturedGuard only_looks;
-    const cudaError_t status = cudaEventQuery(event->event);
-    if (status != cudaErrorNotReady)
-      check(status, "cudaEventQuery", index);
-    else
-      (void)cudaGetLastError();
-    *done = status == cudaSuccess;
+    *done = is_done(cudaEventQuery(event->event), "cudaEventQuery", index);
   });
+}
+
+tn_status stream_query(void*, int32_t index, tn_stream* stream, int32_t* done) {
+  return guarded(index, [&] { *done = is_done(cudaStreamQuery(native(index, stream)), "cudaStreamQuery", index); });
+}
+
+tn_status event_sync(void*, int32_t index, tn_event* event) {
+  return guarded(index, [&] { CUDA_CALL(index, cudaEventSynchronize, event->event); });
 }
 
 tn_status event_elapsed(void*, int32_t index, tn_event* begin, tn_event* end, double* ms) {
@@ -205,6 +219,25 @@ tn_status event_elapsed(void*, int32_t index, tn_event* begin, tn_event* end, do
     CUDA_CALL(index, cudaEventSynchronize, end->event);
     CUDA_CALL(index, cudaEventElapsedTime, &passed, begin->event, end->event);
     *ms = passed;
+  });
+}
+
+tn_status export_event(void*, int32_t index, tn_event* event, uint8_t* out) {
+  return guarded(index, [&] {
+    cudaIpcEventHandle_t handle;
+    CUDA_CALL(index, cudaIpcGetEventHandle, &handle, event->event);
+    std::memcpy(out, &handle, sizeof handle);
+  });
+}
+
+tn_status import_event(void*, int32_t index, const uint8_t* in, tn_event** out) {
+  return guarded(index, [&] {
+    cudaIpcEventHandle_t handle;
+    std::memcpy(&handle, in, sizeof handle);
+    auto e = std::make_unique<tn_event>();
+    e->recorded = true;
+    CUDA_CALL(index, cudaIpcOpenEventHandle, &e->event, handle);
+    *out = e.release();
   });
 }
 
@@ -236,6 +269,17 @@ extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
                                          native_stream,
                                          alloc_pinned,
                                          free_pinned,
-                                         last_error};
+                                         last_error,
+                                         stream_query,
+                                         event_sync};
+
+static_assert(sizeof(cudaIpcEventHandle_t) == CUDA_IPC_HANDLE_SIZE);
+extern const tn_ext_ipc kIpc = {{sizeof(tn_ext_ipc), TN_EXT_IPC, 0, nullptr},
+                                CUDA_IPC_HANDLE_SIZE,
+                                nullptr,
+                                nullptr,
+                                nullptr,
+                                export_event,
+                                import_event};
 
 }  // namespace tenon::cuda

@@ -53,6 +53,6 @@ void destroy(void*, int32_t index, tn_graph* graph) {
 }  // namespace
 
 extern const tn_ext_graph_capture kGraphCapture = {
-    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, nullptr}, begin, end, launch, destroy};
+    {sizeof(tn_ext_graph_capture), TN_EXT_GRAPH_CAPTURE, 0, &kIpc.head}, begin, end, launch, destroy};
 
 }  // namespace tenon::cuda

@@ -216,10 +216,13 @@ cudaStream_t native(int index, const tn_stream* stream) {
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel) {
   gpu(index).last_kernel.store(kernel, std::memory_order_relaxed);
   check(status, kernel, index);
-  if (!blocking()) return;
+  if (blocking() && !capturing(index, stream)) check(cudaStreamSynchronize(stream), kernel, index);
+}
+
+bool capturing(int index, cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &capture), "cudaStreamIsCapturing", index);
-  if (capture == cudaStreamCaptureStatusNone) check(cudaStreamSynchronize(stream), kernel, index);
+  return capture != cudaStreamCaptureStatusNone;
 }
 
 namespace {

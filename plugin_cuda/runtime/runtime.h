@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tenon/abi/ext/graph_capture.h"
+#include "tenon/abi/ext/ipc.h"
 #include "tenon/sdk/kernel.h"
 
 struct tn_stream {
@@ -92,11 +93,13 @@ cudaStream_t native(int index, const tn_stream* stream);
 // What every launch of a kernel is followed by: raises the launch's own error, and with TENON_CUDA_BLOCKING waits for
 // the kernel, so that its error is raised by its own op. `kernel` is a literal, with the op's name in it.
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel);
+bool capturing(int index, cudaStream_t stream);
 bool blocking() noexcept;    // TENON_CUDA_BLOCKING
 bool allow_tf32() noexcept;  // TENON_ALLOW_TF32
 
 extern const tn_device_api kDeviceApi;
 extern const tn_ext_graph_capture kGraphCapture;
+extern const tn_ext_ipc kIpc;
 
 namespace detail {
 tn_status report(tn_status code, std::string_view text) noexcept;

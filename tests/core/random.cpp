@@ -21,7 +21,7 @@ TEST(Random, ReservesWholeBlocks) {
   EXPECT_EQ(g.reserve(0).offset, 4u);
   EXPECT_EQ(g.offset(), 4u);
   EXPECT_EQ(g.reserve(1).seed, 42u);
-  EXPECT_EQ(g.reserve(1).offset_ptr, nullptr);
+  EXPECT_EQ(g.reserve(1).state_ptr, nullptr);
   EXPECT_EQ(g.reserve(UINT64_MAX).offset, 6u) << "a count near the limit does not overflow";
 }
 

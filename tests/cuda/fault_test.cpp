@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tenon/stream.h"
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
@@ -45,6 +46,16 @@ void a_bit_of_everything() {
                      a.copy(a.context, kHost, pinned.p, 0, cuda_device(0), y.data_ptr(), 0, 64, nullptr));
   int32_t done;
   core::check_device(cuda_slot(), 0, "event_query", a.event_query(a.context, 0, event.e, &done));
+  const Stream side = stream_from_pool();
+  Event begin(kCUDA, EventFlag::BACKEND_DEFAULT), end(kCUDA, EventFlag::BACKEND_DEFAULT);
+  Event shared(kCUDA, EventFlag::INTERPROCESS);
+  begin.record(side);
+  shared.record(side);
+  Event(Device("cuda:0"), shared.ipc_handle()).block(default_stream());
+  end.record(side);
+  (void)side.query();
+  end.synchronize();
+  (void)begin.elapsed_time(end);
   core::synchronize(cuda_slot(), 0);
   tn_device_props p{};
   p.struct_size = sizeof p;

@@ -11,4 +11,5 @@
 #include "tenon/optim.h"
 #include "tenon/print.h"
 #include "tenon/serialize.h"
+#include "tenon/stream.h"
 #include "tenon/tensor.h"

@@ -13,6 +13,7 @@
 
 namespace tenon {
 
+class Stream;
 namespace autograd {
 class Node;
 struct Edge;
@@ -119,6 +120,8 @@ class TENON_API Tensor {
   T* data() const {
     return data_ptr<T>();
   }
+  // The memory is in use on that stream, too: once freed, it is not given away before the stream has passed this point.
+  void record_stream(const Stream& s) const;
   Storage storage() const { return Storage(strided().storage); }
   bool has_storage() const { return defined() && !impl_->composite(); }
   bool is_alias_of(const Tensor& o) const { return get().storage == o.get().storage; }

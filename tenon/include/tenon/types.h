@@ -16,6 +16,7 @@ namespace tenon {
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 using Dtype = ScalarType;
+inline constexpr Layout kSparse = static_cast<Layout>(1);  // the slot that types.cpp reserves for it
 using std::nullopt;
 using std::optional;
 

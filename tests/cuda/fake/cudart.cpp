@@ -298,9 +298,38 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return fail(state().device[s->device].broken);
 }
 
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  BEGIN();
+  cudaStream_t s = resolve(stream);
+  if (s->capture) {
+    s->capture->invalid = true;
+    return fail(cudaErrorStreamCaptureUnsupported);
+  }
+  if (s->work.empty()) return fail(state().device[s->device].broken);
+  step(s);
+  return fail(cudaErrorNotReady);
+}
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
   BEGIN();
   *out = new CUevent_st{t_device, flags, nullptr};
+  state().events.insert(*out);
+  return cudaSuccess;
+}
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t e) {
+  BEGIN();
+  const unsigned needed = cudaEventInterprocess | cudaEventDisableTiming;
+  if ((e->flags & needed) != needed) return fail(cudaErrorInvalidResourceHandle);
+  *handle = {};
+  std::memcpy(handle, &e, sizeof e);
+  return cudaSuccess;
+}
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* out, cudaIpcEventHandle_t handle) {
+  BEGIN();
+  cudaEvent_t e;
+  std::memcpy(&e, &handle, sizeof e);
+  if (state().events.count(e) == 0) return fail(cudaErrorInvalidValue);
+  *out = new CUevent_st{t_device, e->flags, nullptr, e};
   state().events.insert(*out);
   return cudaSuccess;
 }
@@ -314,20 +343,20 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream) {
   BEGIN();
   cudaStream_t s = resolve(stream);
   if (s->device != e->device) return fail(cudaErrorInvalidResourceHandle);
-  e->record = std::make_shared<Record>();
-  e->record->stream = s;
-  e->record->capture = s->capture;
-  if (!s->capture) s->work.push_back({nullptr, nullptr, e->record});
+  e->record() = std::make_shared<Record>();
+  e->record()->stream = s;
+  e->record()->capture = s->capture;
+  if (!s->capture) s->work.push_back({nullptr, nullptr, e->record()});
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
   BEGIN();
   cudaStream_t s = resolve(stream);
-  if (!e->record) return cudaSuccess;
-  if (Capture* c = e->record->capture) {
+  if (!e->record()) return cudaSuccess;
+  if (Capture* c = e->record()->capture) {
     if (s->capture && s->capture != c) return fail(cudaErrorStreamCaptureIsolation);
     if (!s->capture) s->capture = c;
-    c->joined.erase(e->record->stream);
+    c->joined.erase(e->record()->stream);
     if (s != c->origin) c->joined.insert(s);
     return cudaSuccess;
   }
@@ -335,32 +364,32 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
     s->capture->invalid = true;
     return fail(cudaErrorStreamCaptureIsolation);
   }
-  s->work.push_back({nullptr, e->record, nullptr});
+  s->work.push_back({nullptr, e->record(), nullptr});
   return cudaSuccess;
 }
 // Looking at it makes one step, so that a loop that looks ends.
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   BEGIN();
   if (forbidden()) return fail(cudaErrorStreamCaptureUnsupported);
-  if (!e->record) return cudaSuccess;
-  if (e->record->capture) return fail(cudaErrorCapturedEvent);
-  if (e->record->done) return cudaSuccess;
-  step(e->record->stream);
+  if (!e->record()) return cudaSuccess;
+  if (e->record()->capture) return fail(cudaErrorCapturedEvent);
+  if (e->record()->done) return cudaSuccess;
+  step(e->record()->stream);
   return fail(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
   BEGIN();
-  if (!e->record) return cudaSuccess;
-  if (e->record->capture) return fail(cudaErrorCapturedEvent);
-  run_until(*e->record);
+  if (!e->record()) return cudaSuccess;
+  if (e->record()->capture) return fail(cudaErrorCapturedEvent);
+  run_until(*e->record());
   return fail(state().device[e->device].broken);
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   BEGIN();
   const bool timed = !((begin->flags | end->flags) & cudaEventDisableTiming);
-  if (!timed || !begin->record || !end->record) return fail(cudaErrorInvalidResourceHandle);
-  if (!begin->record->done || !end->record->done) return fail(cudaErrorNotReady);
-  *ms = static_cast<float>(end->record->at_ms - begin->record->at_ms);
+  if (!timed || !begin->record() || !end->record()) return fail(cudaErrorInvalidResourceHandle);
+  if (!begin->record()->done || !end->record()->done) return fail(cudaErrorNotReady);
+  *ms = static_cast<float>(end->record()->at_ms - begin->record()->at_ms);
   return cudaSuccess;
 }
 }

@@ -103,7 +103,9 @@ struct CUstream_st {
 struct CUevent_st {
   int device;
   unsigned flags;
-  std::shared_ptr<tenon::fake::Record> record;
+  std::shared_ptr<tenon::fake::Record> made;
+  CUevent_st* of = nullptr;  // opened from a handle: the event behind it
+  std::shared_ptr<tenon::fake::Record>& record() { return of ? of->made : made; }
 };
 struct CUgraph_st : tenon::fake::Graph {};
 struct CUgraphExec_st : tenon::fake::Graph {};

@@ -27,7 +27,8 @@ enum {
 };
 
 enum {
-  TN_EVENT_NO_TIMING = 1u << 0 /* event_elapsed need not know it: such an event costs some devices less */
+  TN_EVENT_NO_TIMING = 1u << 0,   /* event_elapsed need not know it: such an event costs some devices less */
+  TN_EVENT_INTERPROCESS = 1u << 1 /* ext/ipc.h can hand it to another process; comes with NO_TIMING */
 };
 
 /* Filled by the plugin; struct_size on entry is the caller's size. */
@@ -71,6 +72,8 @@ typedef struct tn_device_api {
   tn_status (*alloc_pinned)(void* context, uint64_t bytes, void** host);
   void (*free_pinned)(void* context, void* host, uint64_t bytes);
   tn_str (*last_error)(void* context); /* text for the last failure on this thread */
+  tn_status (*stream_query)(void* context, int32_t index, tn_stream* stream, int32_t* done);
+  tn_status (*event_sync)(void* context, int32_t index, tn_event* event); /* the host waits; absent: it asks again */
 } tn_device_api;
 
 #ifdef __cplusplus

@@ -33,12 +33,13 @@ enum {
 };
 
 /* A reserved range of a Philox 4x32-10 stream. Core reserves the range before the call; a kernel never advances it.
- * Word w of the stream is lane w % 4 of the block at counter offset + w / 4. Where offset_ptr is not null, the
- * offset is the device word it points to plus `offset` (a replayed graph draws new numbers). */
+ * Word w of the stream is lane w % 4 of the block at counter offset + w / 4. In the
+ * capture of a graph state_ptr is not null: the device's memory there has two 64-bit words when the graph runs, the
+ * seed, and what is to be added to `offset`, so that each launch draws new numbers. */
 typedef struct tn_generator {
   uint64_t seed;
   uint64_t offset;
-  const void* offset_ptr;
+  const void* state_ptr;
 } tn_generator;
 
 typedef struct tn_value {

@@ -42,9 +42,9 @@ class TENON_API Device {
   DeviceIndex index_;
 };
 
-enum class Layout : int8_t { Strided = 0, Sparse = 1 };
+// The others have the slots that their plugins' names were given.
+enum class Layout : int8_t { Strided = 0 };
 inline constexpr Layout kStrided = Layout::Strided;
-inline constexpr Layout kSparse = Layout::Sparse;
 
 enum class MemoryFormat : int8_t { Contiguous = 0, Preserve = 1, ChannelsLast = 2, ChannelsLast3d = 3 };
 

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "tenon/core/device.h"
+#include "tenon/core/allocator.h"
+#include "tenon/core/random.h"
 
 typedef struct tn_graph tn_graph;
 
@@ -27,10 +29,21 @@ class TENON_API GraphImpl {
   bool captured() const noexcept { return graph_ != nullptr; }
 
  private:
+  friend tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
+  // What the captured work draws of one generator. Each launch takes as much again and tells the device where it is.
+  struct Drawn {
+    Ref<GeneratorImpl> generator;
+    Block state;  // of the device: tn_generator.state_ptr
+    uint64_t blocks;
+  };
+  Drawn& drawn_of(GeneratorImpl& g);
+  void drop() noexcept;  // what the graph has, once it is gone
+
   const int slot_, index_;
   tn_graph* graph_ = nullptr;
   tn_stream* stream_ = nullptr;  // under capture
   uint32_t pool_ = 0;            // its memory
+  std::vector<Drawn> drawn_;
   bool capturing_ = false;
 };
 

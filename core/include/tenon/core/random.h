@@ -14,6 +14,9 @@ namespace tenon::core {
 class TENON_API GeneratorImpl : public RefCounted {
  public:
   GeneratorImpl(Device device, uint64_t seed) : device_(device), seed_(seed) {}
+  // One that hands out the range, and knows no end of it.
+  GeneratorImpl(Device device, const tn_generator& range)
+      : device_(device), seed_(range.seed), offset_(range.offset), state_(range.state_ptr) {}
   static void destroy(GeneratorImpl* g) noexcept { delete g; }
   Device device() const { return device_; }
   uint64_t seed() const;
@@ -22,12 +25,14 @@ class TENON_API GeneratorImpl : public RefCounted {
   void set_offset(uint64_t o);
   // Takes `words` 32-bit words, rounded up to whole blocks; returns seed and the old offset. Thread-safe.
   tn_generator reserve(uint64_t words);
+  const void* state() const { return state_; }  // tn_generator's
 
  private:
   Device device_;
   mutable std::atomic<bool> lock_{false};
   uint64_t seed_;
   uint64_t offset_ = 0;
+  const void* state_ = nullptr;
 };
 
 TENON_API GeneratorImpl& default_generator(Device d);

@@ -143,9 +143,10 @@ class Generator {
   explicit Generator(const tn_generator* g) : g_(g) {}
   bool defined() const { return g_ != nullptr; }
   uint64_t seed() const { return g_->seed; }
-  // In blocks of four words; a device pointer, where there is one, is added by the device.
+  // In blocks of four words.
   uint64_t offset() const { return g_->offset; }
-  const void* offset_ptr() const { return g_->offset_ptr; }
+  // Null outside of the capture of a graph; else of the device: the seed, and blocks to be added to the offset.
+  const uint64_t* state() const { return static_cast<const uint64_t*>(g_->state_ptr); }
 
  private:
   const tn_generator* g_ = nullptr;

@@ -12,10 +12,13 @@ extern "C" {
 
 typedef struct tn_ext_ipc {
   tn_ext head;
-  uint32_t handle_bytes; /* at most 128 */
+  uint32_t handle_bytes; /* of every handle, at most 128; what a device cannot share has null functions */
   tn_status (*export_memory)(void* context, int32_t index, void* handle, uint8_t* out);
   tn_status (*import_memory)(void* context, int32_t index, const uint8_t* in, void** handle);
   void (*close_memory)(void* context, int32_t index, void* handle);
+  /* Of events made with TN_EVENT_INTERPROCESS; event_destroy is for both sides. */
+  tn_status (*export_event)(void* context, int32_t index, tn_event* event, uint8_t* out);
+  tn_status (*import_event)(void* context, int32_t index, const uint8_t* in, tn_event** event);
 } tn_ext_ipc;
 
 #ifdef __cplusplus

@@ -2,4 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <torch/cuda.h>
+
+namespace at::cuda {
+using ::tenon::cuda::device_count;
+using ::tenon::cuda::is_available;
+}  // namespace at::cuda

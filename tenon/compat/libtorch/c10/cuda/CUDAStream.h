@@ -1,30 +1,38 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// CUDA streams are reserved: the CUDA plugin brings them.
+// CUDA's streams are the streams of the device "cuda".
 #pragma once
 
-#include <torch/missing.h>
 #include <torch/namespaces.h>
 
-#include "tenon/core/device.h"
+#include "tenon/stream.h"
+
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;  // as the CUDA toolkit has it, if it is there
 
 namespace c10::cuda {
 
-class CUDAStream {
+class CUDAStream : public ::tenon::Stream {
  public:
-  DeviceIndex device_index() const { return 0; }
-  void synchronize() const { refuse("CUDAStream::synchronize"); }
-  void* stream() const { refuse("CUDAStream::stream"); }
-  bool operator==(const CUDAStream&) const { return true; }
-  [[noreturn]] static void refuse(const char* what) {
-    tenon::compat::missing(what, "streams come with the CUDA plugin");
-  }
+  explicit CUDAStream(const ::tenon::Stream& s) : Stream(s) {}
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(native_handle()); }
+  operator cudaStream_t() const { return stream(); }
+  ::tenon::Stream unwrap() const { return *this; }
 };
 
-inline CUDAStream getCurrentCUDAStream(DeviceIndex = -1) { CUDAStream::refuse("getCurrentCUDAStream"); }
-inline CUDAStream getDefaultCUDAStream(DeviceIndex = -1) { CUDAStream::refuse("getDefaultCUDAStream"); }
-inline CUDAStream getStreamFromPool(bool = false, DeviceIndex = -1) { CUDAStream::refuse("getStreamFromPool"); }
-inline void setCurrentCUDAStream(CUDAStream) { CUDAStream::refuse("setCurrentCUDAStream"); }
+inline CUDAStream getCurrentCUDAStream(DeviceIndex i = -1) {
+  return CUDAStream(::tenon::current_stream(Device(kCUDA, i)));
+}
+inline CUDAStream getDefaultCUDAStream(DeviceIndex i = -1) {
+  return CUDAStream(::tenon::default_stream(Device(kCUDA, i)));
+}
+inline CUDAStream getStreamFromPool(int priority, DeviceIndex i = -1) {
+  return CUDAStream(::tenon::stream_from_pool(Device(kCUDA, i), priority));
+}
+inline CUDAStream getStreamFromPool(bool high_priority = false, DeviceIndex i = -1) {
+  return getStreamFromPool(high_priority ? -1 : 0, i);
+}
+inline void setCurrentCUDAStream(CUDAStream s) { ::tenon::set_current_stream(s); }
 
 }  // namespace c10::cuda
 namespace at::cuda {

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/stream.h"
+
+#include <ostream>
+
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+
+namespace tenon {
+namespace {
+
+struct Place {
+  int slot, index;
+};
+
+// The host has no ordinal in a Device, and 0 in core.
+Device whole(Device d) { return d.is_cpu() ? Device(kCPU) : core::resolve(d); }
+
+Place place_of(Device d) {
+  if (d.is_cpu()) return {0, 0};
+  return {core::usable_slot(d.type()), core::resolve(d).index()};
+}
+
+uint32_t event_flags(EventFlag flag) {
+  if (flag == EventFlag::BACKEND_DEFAULT) return 0;
+  return flag == EventFlag::INTERPROCESS ? uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}
+                                         : uint32_t{TN_EVENT_NO_TIMING};
+}
+
+}  // namespace
+
+Stream::Stream(Device device, tn_stream* stream)
+    : device_(whole(device)), stream_(stream), generation_(core::device_generation(place_of(device).slot)) {}
+
+tn_stream* Stream::abi() const {
+  const int slot = device_.is_cpu() ? 0 : core::device_slot(device_.type());
+  TENON_CHECK(generation_ == core::device_generation(slot), ValueError, "the stream of ", device_.str(),
+              " is gone: the device's plugin was unloaded");
+  return stream_;
+}
+
+void Stream::wait(const Event& event) const { event.block(*this); }
+
+void Stream::wait(const Stream& other) const {
+  if (*this == other) return;
+  Event point(other.device_type());
+  point.record(other);
+  point.block(*this);
+}
+
+bool Stream::query() const {
+  const Place p = place_of(device_);
+  return core::query_stream(p.slot, p.index, abi());
+}
+
+void Stream::synchronize() const {
+  const Place p = place_of(device_);
+  core::synchronize_stream(p.slot, p.index, abi());
+}
+
+void* Stream::native_handle() const {
+  const Place p = place_of(device_);
+  const tn_device_api* a = core::device_entry(p.slot).api;
+  const bool has = p.slot != 0 && TN_HAS(a, tn_device_api, native_stream) && a->native_stream;
+  return has ? a->native_stream(a->context, p.index, abi()) : nullptr;
+}
+
+std::ostream& operator<<(std::ostream& out, const Stream& s) {
+  return out << "stream " << s.id() << " on device " << s.device().str();
+}
+
+Stream default_stream(Device device) { return Stream(device, nullptr); }
+
+Stream current_stream(Device device) {
+  const Place p = place_of(device);
+  return Stream(device, core::current_stream(p.slot, p.index));
+}
+
+Stream stream_from_pool(Device device, int priority) {
+  const Place p = place_of(device);
+  return Stream(device, core::pooled_stream(p.slot, p.index, priority));
+}
+
+void set_current_stream(const Stream& s) {
+  const Place p = place_of(s.device());
+  core::set_current_stream(p.slot, p.index, s.abi());
+}
+
+Device current_device(DeviceType type) { return whole(Device(type)); }
+
+void set_device(Device device) {
+  const Place p = place_of(device);
+  if (p.slot != 0) core::set_current_index(p.slot, p.index);
+}
+
+Event::Event(Device device, const std::string& ipc_handle) : device_(whole(device)), flag_(EventFlag::INTERPROCESS) {
+  const Place p = place_of(device_);
+  impl_ = core::EventImpl::open(p.slot, p.index, ipc_handle);
+}
+
+core::EventImpl& Event::made(Device device) {
+  if (!impl_) {
+    const Place p = place_of(device);
+    impl_ = core::EventImpl::make(p.slot, p.index, event_flags(flag_));
+    device_ = whole(device);
+  }
+  return *impl_;
+}
+
+void Event::record(const Stream& s) {
+  TENON_CHECK(s.device_type() == device_type() && (!impl_ || s.device() == device_), ValueError,
+              "Event.record: the event is of ", device_.str(), ", the stream of ", s.device().str());
+  made(s.device()).record(s.abi());
+}
+
+void Event::block(const Stream& s) const {
+  if (!impl_) return;
+  TENON_CHECK(s.device_type() == device_type(), ValueError, "Event.block: the event is of ", device_.str(),
+              ", the stream of ", s.device().str());
+  impl_->block(place_of(s.device()).index, s.abi());
+}
+
+double Event::elapsed_time(const Event& end) const {
+  TENON_CHECK(was_marked_for_recording() && end.was_marked_for_recording(), ValueError,
+              "Event.elapsed_time: both events must be recorded before the time between them can be told");
+  return impl_->elapsed(*end.impl_);
+}
+
+std::string Event::ipc_handle() { return made(device_).ipc_handle(); }
+
+// A plugin that was unloaded meanwhile has no current device or stream.
+DeviceGuard::~DeviceGuard() {
+  try {
+    set_device(before_);
+  } catch (const std::exception&) {
+  }
+}
+
+StreamGuard::~StreamGuard() {
+  try {
+    set_current_stream(before_);
+  } catch (const std::exception&) {
+  }
+}
+
+void Tensor::record_stream(const Stream& s) const {
+  core::TensorImpl& t = get();
+  TENON_CHECK(device() == s.device(), ValueError, "record_stream: the tensor is on ", device().str(),
+              ", the stream on ", s.device().str());
+  if (t.storage) core::record_stream(*t.storage, s.abi());
+  for (std::size_t i = 0; t.composite() && i < core::layout_components(t.layout_slot).size(); ++i) {
+    core::record_stream(*t.components->impl[i]->storage, s.abi());
+  }
+}
+
+}  // namespace tenon
