@@ -10,6 +10,7 @@
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/storage.h"
+#include "tenon/core/stream.h"
 #include "tenon/core/tensor_impl.h"
 #include "tests/core/fake_device.h"
 #include "tests/support.h"
