@@ -31,9 +31,7 @@ struct Waiver {
 };
 
 // Lines of "pattern,reason"; the first line may be that header. A pattern may hold * and ?.
-std::vector<Waiver> read_waivers(const std::string& path) {
-  std::vector<Waiver> out;
-  if (path.empty()) return out;
+void read_waivers(const std::string& path, std::vector<Waiver>& out) {
   std::ifstream in(path);
   TENON_CHECK(in, ValueError, "cannot open ", path);
   for (std::string line; std::getline(in, line);) {
@@ -42,7 +40,6 @@ std::vector<Waiver> read_waivers(const std::string& path) {
     TENON_CHECK(comma != std::string::npos, ValueError, path, ": no reason in the line '", line, "'");
     out.push_back({line.substr(0, comma), line.substr(comma + 1)});
   }
-  return out;
 }
 
 std::string trimmed(const std::string& s) {
@@ -104,7 +101,8 @@ std::string one_line(std::string s) {
 }
 
 struct Options {
-  std::string dir, device = "cpu", filter = ".*", waivers, staged;
+  std::string dir, device = "cpu", filter = ".*", staged;
+  std::vector<std::string> waivers;
   bool list = false;
   int processes = 1, seconds = 60, shard = 0, shards = 1;
 };
@@ -195,7 +193,8 @@ int run(const Options& o) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (static_cast<int>(i) % o.shards == o.shard) mine.push_back(files[i]);
   }
-  std::vector<Waiver> waivers = read_waivers(o.waivers);
+  std::vector<Waiver> waivers;
+  for (const std::string& path : o.waivers) read_waivers(path, waivers);
   std::regex filter(o.filter);
   Report report(o.list);
   Work work;
@@ -229,7 +228,8 @@ int main(int argc, char** argv) {
   app.add_option("--device", o.device, "where the tensors lie");
   app.add_flag("--list", o.list, "say which cases are skipped, and why");
   app.add_option("--filter", o.filter, "only ids in which this regular expression is found");
-  app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip");
+  app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip; more than once: of each")
+      ->allow_extra_args(false);
   app.add_option("--staged", o.staged, "page with a table '| op | when | reason |': exactly these go through the host");
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one case");
