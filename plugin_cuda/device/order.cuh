@@ -42,6 +42,19 @@ TN_DEVICE bool is_nan(const char* p, Code code) {
 }
 inline int key_bits(Code code) { return code == Code::F64 || code == Code::I64 ? 64 : 32; }
 
+// Of sorted pairs: how many have a key below this one.
+TN_DEVICE int64_t first_of(const Pairs& p, uint64_t key) {
+  int64_t low = 0, high = p.n;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (p.keys_out[middle] < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 inline int bits_for(int64_t values) {
   int bits = 0;
   while (bits < 63 && (int64_t{1} << bits) < values) ++bits;

@@ -168,18 +168,6 @@ struct AddDoubles {
   TN_DEVICE double operator()(double a, double b) const { return a + b; }
 };
 
-TN_DEVICE int64_t first_of(const Pairs& p, uint64_t key) {
-  int64_t low = 0, high = p.n;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (p.keys_out[middle] < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 // A block a bin.
 __global__ void sum_bins(Pairs p, const char* weight, Code code, double* out, int64_t bins) {
   const int64_t item = code_bytes(code);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Elements that meet in one place. By atomics where their order does not matter or nobody asked for one; else positions
-// are sorted by place, and one thread joins those of a place in their order.
+// are sorted by place, and one thread joins those of a place in their order, or a block where they are many.
 #include "plugin_cuda/device/indexed.cuh"
 #include "plugin_cuda/device/order.cuh"
 
@@ -97,27 +97,110 @@ TN_DEVICE C mean_of(C sum, int64_t count, Code code) {
   }
 }
 
-// The thread at the first position of a place joins one element of it.
+constexpr int64_t kLongRun = 512;  // positions of a place that one thread joins
+
+struct Rule {
+  Join join;
+  bool with_self;
+};
+
+// What has been joined of a place.
 template <class C>
-__global__ void join_sorted(Places s, Pairs p, C scale, Join join, bool with_self) {
+struct Joined {
+  C value;
+  int64_t count;
+};
+template <class C>
+struct JoinParts {
+  Join join;
+  TN_DEVICE Joined<C> operator()(const Joined<C>& a, const Joined<C>& b) const {
+    if (a.count == 0) return b;
+    if (b.count == 0) return a;
+    return {joined(a.value, b.value, join), a.count + b.count};
+  }
+};
+
+// One column of a place: where it is and where its elements are.
+template <class C>
+struct Column {
+  const Places& s;
+  const Pairs& p;
+  C scale;
+  char* to;
+  const char* from;
+
+  TN_DEVICE Column(const Places& s, const Pairs& p, C scale, uint64_t place, int64_t column)
+      : s(s), p(p), scale(scale) {
+    int64_t rest[2];
+    s.rest.offsets(static_cast<uint32_t>(column), rest);
+    to = s.at.base[1] + static_cast<int64_t>(place) * s.item + rest[1];
+    from = s.at.base[0] + rest[0];
+  }
+  TN_DEVICE Joined<C> element(int64_t i) const {
+    int64_t offset[1];
+    s.dense.offsets(p.values_out[i], offset);
+    return {static_cast<C>(load<C>(from + offset[0], s.code) * scale), 1};
+  }
+  TN_DEVICE Joined<C> self(const Rule& rule) const {
+    return {rule.with_self ? load<C>(to, s.code) : C(0), rule.with_self ? 1 : 0};
+  }
+  TN_DEVICE void finish(const Joined<C>& all, const Rule& rule) const {
+    store(to, s.code, rule.join == Join::Mean ? mean_of(all.value, all.count, s.code) : all.value);
+  }
+};
+
+// The thread at the first position of a place joins one column of it.
+template <class C>
+__global__ void join_sorted(Places s, Pairs p, C scale, Rule rule) {
   const int64_t width = s.rest.numel;
+  const JoinParts<C> join{rule.join};
   for (int64_t t = global_thread(); t < p.n * width; t += global_threads()) {
     int64_t i = t / width;
     const uint64_t place = p.keys_out[i];
     if (i > 0 && p.keys_out[i - 1] == place) continue;
-    int64_t rest[2];
-    s.rest.offsets(static_cast<uint32_t>(t % width), rest);
-    char* to = s.at.base[1] + static_cast<int64_t>(place) * s.item + rest[1];
-    const char* from = s.at.base[0] + rest[0];
-    C all = load<C>(to, s.code);
-    int64_t count = with_self ? 1 : 0;
-    for (; i < p.n && p.keys_out[i] == place; ++i, ++count) {
-      int64_t offset[1];
-      s.dense.offsets(p.values_out[i], offset);
-      const C v = static_cast<C>(load<C>(from + offset[0], s.code) * scale);
-      all = count == 0 ? v : joined(all, v, join);
+    if (i + kLongRun < p.n && p.keys_out[i + kLongRun] == place) continue;
+    const Column<C> column(s, p, scale, place, t % width);
+    Joined<C> all = column.self(rule);
+    for (; i < p.n && p.keys_out[i] == place; ++i) all = join(all, column.element(i));
+    column.finish(all, rule);
+  }
+}
+
+// The others hold a multiple of kLongRun: the block of the first one joins them. Lanes are neighbouring columns where
+// there are enough, else all threads share the positions of one.
+template <class C, bool kWide>
+__global__ void join_long(Places s, Pairs p, C scale, Rule rule) {
+  const JoinParts<C> join{rule.join};
+  const Joined<C> none{C(0), 0};
+  for (int64_t at = blockIdx.x * kLongRun; at < p.n; at += gridDim.x * kLongRun) {
+    const uint64_t place = p.keys_out[at];
+    int64_t start = first_of(p, place);
+    const int64_t end = first_of(p, place + 1);
+    if (end - start <= kLongRun || at - start >= kLongRun) continue;
+    if (rule.join == Join::Last) start = end - 1;
+    for (int64_t c = 0; c < s.rest.numel; c += kWide ? kWarp : 1) {
+      const int64_t mine = kWide ? c + lane() : c;
+      const bool inside = mine < s.rest.numel;
+      const Column<C> column(s, p, scale, place, inside ? mine : 0);
+      Joined<C> all = none;
+      const int64_t first = kWide ? warp_in_block() : threadIdx.x, step = kWide ? warps_of_block() : blockDim.x;
+      for (int64_t i = start + first; inside && i < end; i += step) all = join(all, column.element(i));
+      if constexpr (kWide) {
+        TN_SHARED(Joined<C>, parts, 256);
+        parts[threadIdx.x] = all;
+        __syncthreads();
+        all = none;
+        for (int w = 0; w < warps_of_block() && warp_in_block() == 0; ++w) {
+          const Joined<C> part = parts[w * kWarp + lane()];
+          all = join(all, part);
+        }
+        __syncthreads();
+        if (warp_in_block() == 0 && inside) column.finish(join(column.self(rule), all), rule);
+      } else {
+        all = block_fold(all, none, join);
+        if (threadIdx.x == 0) column.finish(join(column.self(rule), all), rule);
+      }
     }
-    store(to, s.code, join == Join::Mean ? mean_of(all, count, s.code) : all);
   }
 }
 
@@ -171,8 +254,15 @@ void join_in_order(const Call& call, const Places& s, const Tensor& out, const J
   sort_pairs(call, memory.pairs, bits_for(last + 1), memory.scratch, memory.scratch_bytes);
   with_compute(out.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<join_sorted<C>>(call, shape_for(static_cast<int64_t>(s.at.numel) * s.rest.numel), s, memory.pairs,
-                           how.scale.to<C>(), how.join, how.with_self && how.join != Join::Last);
+    const Rule rule{how.join, how.with_self && how.join != Join::Last};
+    const C scale = how.scale.to<C>();
+    launch<join_sorted<C>>(call, shape_for(memory.pairs.n * s.rest.numel), s, memory.pairs, scale, rule);
+    if (memory.pairs.n <= kLongRun) return;
+    const Shape shape{std::min(ceil_div(memory.pairs.n, kLongRun), kMostBlocks), 256, 0};
+    if (s.rest.numel >= kWarp)
+      launch<join_long<C, true>>(call, shape, s, memory.pairs, scale, rule);
+    else
+      launch<join_long<C, false>>(call, shape, s, memory.pairs, scale, rule);
   });
 }
 

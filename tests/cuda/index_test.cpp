@@ -73,6 +73,26 @@ TEST_F(CudaIndex, CountsDecideMeansAndWhatIsLeftOut) {
   }
 }
 
+// So many in one place that a block joins them; one column, some, and more than a warp has lanes.
+TEST_F(CudaIndex, ManyInOnePlace) {
+  manual_seed(7);
+  core::set_deterministic(true);
+  for (int64_t width : {1, 3, 40}) {
+    const Tensor self = values({3, width}, kDouble), src = values({2100, width}, kDouble);
+    const Tensor row = (places({2100}, 20) == 0).to(kLong) + (places({2100}, 1000) == 0).to(kLong);
+    const Tensor whole = src.to(kLong);
+    const auto add = [&](auto on) { return on(self).index_add(0, on(row), on(src), 0.5); };
+    const Tensor expected = add([](const Tensor& t) { return t; });
+    const Tensor got = add([](const Tensor& t) { return t.to(kCUDA); });
+    EXPECT_TRUE(allclose(got.cpu(), expected, 1e-12, 1e-10)) << width;
+    compare([&](auto on) { return on(self).index_copy(0, on(row), on(src)); });
+    for (bool with_self : {true, false}) {
+      compare([&](auto on) { return on(self.to(kLong)).index_reduce(0, on(row), on(whole), "mean", with_self); });
+      compare([&](auto on) { return on(self).index_reduce(0, on(row), on(src), "amin", with_self); });
+    }
+  }
+}
+
 // The first is left to the device; the others need the number of places.
 TEST_F(CudaIndex, MasksAmongTheIndices) {
   manual_seed(3);
