@@ -32,9 +32,9 @@ void a_bit_of_everything() {
     }
   } pinned;
   core::check_device(cuda_slot(), 0, "alloc_pinned", a.alloc_pinned(a.context, 64, &pinned.p));
-  struct Event {
+  struct OfTheTable {
     tn_event* e = nullptr;
-    ~Event() {
+    ~OfTheTable() {
       if (e) cuda_api().event_destroy(nullptr, 0, e);
     }
   } event;
