@@ -21,7 +21,7 @@ TEST_F(CudaDevice, PropertiesComeFromTheRuntime) {
   EXPECT_TRUE(p.flags & TN_DEVICE_ASYNC);
   EXPECT_NE(a.props(a.context, 7, &p), TN_OK);
   EXPECT_EQ(core::device_entry(cuda_slot()).count, 2);
-  expect_words(text_of([] { (void)zeros({1}, Device("cuda:2")); }), {"device index must be below 2", "got 2"});
+  expect_words(text_of([] { (void)empty({1}, Device("cuda:2")); }), {"device index must be below 2", "got 2"});
 }
 
 TEST_F(CudaDevice, TensorsGoThereAndComeBack) {
@@ -93,7 +93,7 @@ TEST_F(CudaDevice, EventsMeasureTime) {
   double ms = -1;
   EXPECT_EQ(a.event_elapsed(a.context, 0, begin, end, &ms), TN_ERROR_VALUE);
   cuda_check(a.event_record(a.context, 0, begin, nullptr));
-  const Tensor x = zeros({1 << 20}, kCUDA);
+  const Tensor x = on_cuda(zeros({1 << 20}));
   cuda_check(a.event_record(a.context, 0, end, nullptr));
   cuda_check(a.event_elapsed(a.context, 0, begin, end, &ms));
   EXPECT_GE(ms, 0);
@@ -125,7 +125,7 @@ TEST_F(CudaDevice, ACopyBetweenDevicesComesAfterTheWorkOfBoth) {
 
 TEST_F(CudaDevice, TheCurrentDeviceOfTheThreadIsLeftAlone) {
   ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
-  const Tensor x = zeros({8}, Device("cuda:1"));
+  const Tensor x = on_cuda(zeros({8}), "cuda:1");
   (void)x.cpu();
   int now = -1;
   ASSERT_EQ(cudaGetDevice(&now), cudaSuccess);

@@ -94,6 +94,7 @@ int each_call_fails_once(cudaError_t code, F&& work) {
 }
 
 TEST_F(CudaFault, EachCallFailsOnce) {
+  for (int i = 0; i < 32; ++i) (void)stream_from_pool();  // all that it will have: they stay
   int injected = 0;
   for (cudaError_t code : {cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNotSupported}) {
     injected += each_call_fails_once(code, a_bit_of_everything);
@@ -111,7 +112,7 @@ TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
     tenon_fake_fail(n, cudaErrorInvalidValue);
     std::string text;
     plugins::Info info;
-    text = text_of([&] { info = plugins::load(kLibrary); });
+    text = text_of([&] { info = plugins::load(cuda_library()); });
     const bool hit = tenon_fake_injected() > injected;
     tenon_fake_fail(0, 0);
     if (!hit) {
@@ -131,7 +132,7 @@ TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
 // After an error that the context does not survive every use says at once what was lost, and where.
 TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
   {
-    const Tensor there = ones({64}, kCUDA), other = ones({64}, Device("cuda:1"));
+    const Tensor there = on_cuda(ones({64})), other = on_cuda(ones({64}), "cuda:1");
     const tn_device_api& a = cuda_api();
     tenon_fake_fail_work(1, cudaErrorIllegalAddress);
     const unsigned char zero = 0;
@@ -143,13 +144,13 @@ TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
       expect_words(text_of<BackendError>([&] { (void)there.cpu(); }),
                    {"device cuda:0 is lost", "cudaErrorIllegalAddress", "the CPU can still be used"});
     }
-    expect_words(text_of([] { (void)zeros({1 << 20}, kCUDA); }), {"cuda:0 is lost"});
+    expect_words(text_of([] { (void)empty({1 << 20}, kCUDA); }), {"cuda:0 is lost"});
     EXPECT_EQ(tenon_fake_calls(nullptr), calls) << "a lost device is asked nothing more";
     EXPECT_TRUE(equal(ones({3}) + ones({3}), full({3}, 2.))) << "the CPU computes on";
     EXPECT_TRUE(equal(other.cpu(), ones({64}))) << "the other device computes on";
   }
   restart();
-  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+  EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
 }
 
 // With TENON_CUDA_BLOCKING the call that failed raises its own error.
@@ -158,7 +159,7 @@ TEST_F(CudaFault, BlockingNamesTheCallThatFailed) {
   restart();
   unsetenv("TENON_CUDA_BLOCKING");
   {
-    const Tensor there = ones({64}, kCUDA);
+    const Tensor there = on_cuda(ones({64}));
     const tn_device_api& a = cuda_api();
     const unsigned char zero = 0;
     cuda_check(a.fill(a.context, 0, there.data_ptr(), 0, &zero, 1, 64, nullptr));
@@ -169,11 +170,11 @@ TEST_F(CudaFault, BlockingNamesTheCallThatFailed) {
                  {"cuda:0 is lost", "the kernel that failed is fill"});
   }
   restart();
-  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+  EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
 }
 
 TEST_F(CudaFault, AForkedChildIsTold) {
-  const Tensor there = ones({8}, kCUDA);
+  const Tensor there = on_cuda(ones({8}));
   const int64_t calls = tenon_fake_calls(nullptr);
   int out[2];
   ASSERT_EQ(pipe(out), 0);
@@ -181,7 +182,7 @@ TEST_F(CudaFault, AForkedChildIsTold) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     std::string text = text_of<BackendError>([&] { (void)there.cpu(); });
-    text += text_of([] { (void)zeros({1 << 22}, kCUDA); });
+    text += text_of([] { (void)empty({1 << 22}, kCUDA); });
     text += equal(ones({3}) + ones({3}), full({3}, 2.)) ? " CPU right" : " CPU wrong";
     text += tenon_fake_calls(nullptr) == calls ? ", no calls" : ", calls";
     (void)!write(out[1], text.data(), text.size());
@@ -201,15 +202,27 @@ TEST_F(CudaFault, AForkedChildIsTold) {
 
 TEST_F(CudaFault, UnloadWaitsForTensorsAndGivesAllBack) {
   {
-    const Tensor there = ones({8}, kCUDA);
+    const Tensor there = on_cuda(ones({8}));
     expect_words(text_of<ValueError>([] { plugins::unload("cuda"); }), {"cuda:0", "in use"});
     EXPECT_TRUE(equal(there.cpu(), ones({8})));
   }
   trim();
   plugins::unload("cuda");
   EXPECT_EQ(alive(), 0);
-  plugins::load(kLibrary);
-  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+  plugins::load(cuda_library());
+  EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
+}
+
+// Of the plugin as nvcc builds it alone: the fake runs no device code and must not seem to.
+class CudaNvcc : public Cuda {};
+
+TEST_F(CudaNvcc, AKernelIsRefusedByName) {
+  const Tensor x = on_cuda(ones({8}));
+  for (int i = 0; i < 2; ++i) {
+    expect_words(text_of<BackendError>([&] { (void)(x + x); }),
+                 {"add", "cudaErrorInvalidDeviceFunction", "runs no device code", "emulator"});
+  }
+  EXPECT_TRUE(equal(x.cpu(), ones({8}))) << "the device goes on";
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_F(CudaGraph, ABlockUsedOnAnotherStreamIsNotUsedAgainInTheCapture) {
 
 // What cannot be captured is refused by name before the device hears of it, so the capture goes on.
 TEST_F(CudaGraph, WhatNeedsTheHostIsRefusedByName) {
-  const Tensor x = ones({16}, kCUDA), there = zeros({16}, kCUDA);
+  const Tensor x = on_cuda(ones({16})), there = on_cuda(zeros({16}));
   Graph g;
   g.capture_begin();
   expect_words(text_of<NotImplementedError>([&] { (void)x.cpu(); }), {"copy", "captured in a graph of cuda:0"});
@@ -175,7 +175,7 @@ TEST_F(CudaGraph, AnAbandonedCaptureEnds) {
   } catch (const std::runtime_error&) {
   }
   EXPECT_FALSE(core::is_capturing(cuda_slot(), 0));
-  EXPECT_TRUE(equal(ones({8}, kCUDA).cpu(), ones({8})));
+  EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
 }
 
 // Whichever call of it fails, the capture ends, and the next one works.

@@ -78,7 +78,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, v
   BEGIN();
   const dim3 &g = config->gridDim, &b = config->blockDim;
   const bool fits = g.x && g.y && g.z && b.x && b.y && b.z && b.x * b.y * b.z <= 1024 && g.y < 65536 && g.z < 65536;
-  return fits ? enqueue(config->stream, [] {}) : fail(cudaErrorInvalidConfiguration);
+  return fail(fits ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidConfiguration);  // nothing here could run it
 }
 cudaError_t cudaLaunchKernel(const void* f, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
   cudaLaunchConfig_t config{};

@@ -82,6 +82,8 @@ const char* cudaGetErrorName(cudaError_t e) {
       return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidValue:
       return "cudaErrorInvalidValue";
+    case cudaErrorInvalidDeviceFunction:
+      return "cudaErrorInvalidDeviceFunction";
     case cudaErrorIllegalAddress:
       return "cudaErrorIllegalAddress";
     case cudaErrorLaunchFailure:
@@ -101,6 +103,7 @@ const char* cudaGetErrorName(cudaError_t e) {
   }
 }
 const char* cudaGetErrorString(cudaError_t e) {
+  if (e == cudaErrorInvalidDeviceFunction) return "the fake library runs no device code; kernels run in the emulator";
   static thread_local char text[32];
   std::snprintf(text, sizeof text, "fake error %d", static_cast<int>(e));
   return text;
