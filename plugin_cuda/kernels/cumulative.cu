@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// cumsum, cumprod, logcumsumexp, cummax and cummin: a block goes along a dense row tile by tile, a thread along any
-// other. Where dense rows are few and long, a row is cut into parts: blocks fold them, the folds are scanned, and
-// blocks scan from there. Floats accumulate in double.
+// cumsum, cumprod, logcumsumexp, cummax, cummin and prim_scan: a block goes along a dense row tile by tile, a thread
+// along any other. Where dense rows are few and long, a row is cut into parts: blocks fold them, the folds are scanned,
+// and blocks scan from there. Floats accumulate in double.
 #include <algorithm>
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/launch.cuh"
+#include "tenon/abi/primitives.h"
 #include "tenon/sdk/ops/cummax.h"
 #include "tenon/sdk/ops/cummin.h"
 #include "tenon/sdk/ops/cumprod.h"
 #include "tenon/sdk/ops/cumsum.h"
 #include "tenon/sdk/ops/logcumsumexp.h"
+#include "tenon/sdk/ops/prim_scan.h"
 
 namespace tenon::cuda {
 namespace {
@@ -22,7 +24,7 @@ using namespace sdk;
 
 struct Rows {
   char* out;
-  char* indices;  // of cummax and cummin
+  char* indices;  // of cummax and cummin, else null
   const char* in;
   Code out_code, in_code;
   int64_t rows, n, inner;
@@ -79,7 +81,7 @@ struct Extremum {
   }
   TN_DEVICE void put(const Rows& r, int64_t at, const Value& v) const {
     store(r.out + at * code_bytes(r.out_code), r.out_code, v.value);
-    write(r.indices + at * 8, v.index);
+    if (r.indices != nullptr) write(r.indices + at * 8, v.index);
   }
 };
 
@@ -235,6 +237,20 @@ tn_status cummax(Call& call, Tensor values, Tensor indices, Tensor self, int64_t
 tn_status cummin(Call& call, Tensor values, Tensor indices, Tensor self, int64_t dim) {
   return scan<Least>(call, values, indices, self, dim);
 }
+tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
+  switch (code) {
+    case TN_FOLD_SUM:
+      return scan<Sum>(call, out, Tensor(), self, dim);
+    case TN_FOLD_PROD:
+      return scan<Product>(call, out, Tensor(), self, dim);
+    case TN_FOLD_MAX:
+      return scan<Most>(call, out, Tensor(), self, dim);
+    case TN_FOLD_MIN:
+      return scan<Least>(call, out, Tensor(), self, dim);
+    default:
+      return TN_DECLINED;
+  }
+}
 
 tn_status folds_workspace(tn_call* call, uint64_t* bytes) {
   *bytes = Tensor(call->in[0].u.tensor).numel() < 16384 ? 0 : kPartsOfAll * sizeof(Found<double>);
@@ -248,5 +264,6 @@ TN_KERNEL(cumprod, cumprod, dtypes("all").workspace(folds_workspace).capture_saf
 TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").workspace(folds_workspace).capture_safe());
 TN_KERNEL(cummax, cummax, dtypes("all").workspace(folds_workspace).capture_safe());
 TN_KERNEL(cummin, cummin, dtypes("all").workspace(folds_workspace).capture_safe());
+TN_KERNEL(prim_scan, prim_scan, dtypes("all").workspace(folds_workspace).capture_safe());
 
 }  // namespace tenon::cuda

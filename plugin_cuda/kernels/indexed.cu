@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tenon/abi/primitives.h"
 #include "tenon/sdk/ops/embedding.h"
 #include "tenon/sdk/ops/gather.h"
 #include "tenon/sdk/ops/index_add.h"
@@ -12,6 +13,7 @@
 #include "tenon/sdk/ops/index_fill.h"
 #include "tenon/sdk/ops/index_reduce.h"
 #include "tenon/sdk/ops/index_select.h"
+#include "tenon/sdk/ops/prim_scatter.h"
 #include "tenon/sdk/ops/scatter.h"
 #include "tenon/sdk/ops/scatter_add.h"
 #include "tenon/sdk/ops/scatter_reduce.h"
@@ -141,6 +143,14 @@ tn_status scatter_reduce(Call& call, Tensor out, Tensor self, int64_t dim, Tenso
   return scatter_join(call, out, self, dim, index, src, {join_named(reduce), include_self});
 }
 
+constexpr Join kScatterJoins[] = {Join::Last, Join::Add, Join::Highest, Join::Lowest, Join::Multiply};  // by code
+
+tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, int64_t code) {
+  if (code > TN_SCATTER_MUL) return TN_DECLINED;
+  if (code == TN_SCATTER_SET) return scatter_src(call, out, self, dim, index, src);
+  return scatter_join(call, out, self, dim, index, src, {kScatterJoins[code]});
+}
+
 // Vectors of indices into one dimension: each names a slice. `slices` has the index's length there.
 void add_slices(IndexLoop& loop, const Tensor& slices, const Tensor& other, const Tensor& index, int dim) {
   loop.add(slices, Strides(slices).of);
@@ -263,6 +273,12 @@ tn_status scatter_reduce_workspace(tn_call* call, uint64_t* bytes) {
   *bytes = bytes_for(call, scattered(call), named(call));
   return TN_OK;
 }
+tn_status prim_scatter_workspace(tn_call* call, uint64_t* bytes) {
+  const int64_t code = call->in[4].u.i64;
+  if (code == TN_SCATTER_SET) return scatter_workspace(call, bytes);
+  *bytes = code > TN_SCATTER_MUL ? 0 : bytes_for(call, scattered(call), {kScatterJoins[code]});
+  return TN_OK;
+}
 tn_status index_copy_workspace(tn_call* call, uint64_t* bytes) {
   *bytes = Call(call).deterministic() ? join_workspace_bytes(argument(call, 2).numel()) : 0;
   return TN_OK;
@@ -290,6 +306,8 @@ TN_KERNEL(scatter_add, scatter_add,
           dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(scatter_add_workspace).capture_safe());
 TN_KERNEL(scatter_reduce_two, scatter_reduce,
           dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(scatter_reduce_workspace).capture_safe());
+TN_KERNEL(prim_scatter, prim_scatter,
+          dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(prim_scatter_workspace).capture_safe());
 TN_KERNEL(index_select, index_select, dtypes("all").any_strides().mixed_dtypes().capture_safe());
 TN_KERNEL(index_copy, index_copy,
           dtypes("all").any_strides().mixed_dtypes().inplace("0=0").workspace(index_copy_workspace).capture_safe());

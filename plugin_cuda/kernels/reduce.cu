@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plugin_cuda/device/primitives.cuh"
+#include "tenon/abi/primitives.h"
 #include "tenon/sdk/ops/all.h"
 #include "tenon/sdk/ops/any.h"
 #include "tenon/sdk/ops/mean.h"
@@ -172,6 +174,21 @@ tn_status var(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, std:
 }
 
 }  // namespace
+
+tn_status fold_numbers(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
+  const uint64_t mask = mask_of(dim, self);
+  switch (code) {
+    case TN_FOLD_SUM:
+      return fold<Sum>(call, out, self, mask, false);
+    case TN_FOLD_PROD:
+      return fold<Product>(call, out, self, mask);
+    case TN_FOLD_ANY:
+    case TN_FOLD_ALL:
+      return fold<AnyOf>(call, out, self, mask, code == TN_FOLD_ALL);
+    default:
+      return TN_DECLINED;
+  }
+}
 
 TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());

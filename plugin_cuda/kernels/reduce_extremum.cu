@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // amax, amin, max, min, argmax and argmin. NaN wins; of equal elements the first one is named.
+#include "plugin_cuda/device/primitives.cuh"
 #include "plugin_cuda/device/reduce.cuh"
+#include "tenon/abi/primitives.h"
 #include "tenon/sdk/ops/amax.h"
 #include "tenon/sdk/ops/amin.h"
 #include "tenon/sdk/ops/argmax.h"
@@ -83,6 +85,12 @@ tn_status position(Call& call, Tensor out, Tensor self, std::optional<int64_t> d
 }
 
 }  // namespace
+
+tn_status fold_extremum(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
+  const bool where = code == TN_FOLD_ARGMAX || code == TN_FOLD_ARGMIN;
+  return find(call, &out, self, reduction::dim_mask(Ints(&dim, 1), self.ndim()),
+              code == TN_FOLD_MAX || code == TN_FOLD_ARGMAX, where ? What::Index : What::Value);
+}
 
 // Indices count in row-major order, which a row of several dimensions has only in row-major memory.
 TN_KERNEL(argmax, position<true>, dtypes("number").workspace(reduction_workspace).capture_safe());

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sort, topk and kthvalue along a dimension: one sort of all elements by {row, key}. Where a key fills 64 bits, it is
-// sorted by key and then, as sorts are stable, by row.
+// sort, topk, kthvalue and prim_argsort along a dimension: one sort of all elements by {row, key}. Where a key fills 64
+// bits, it is sorted by key and then, as sorts are stable, by row.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/line.cuh"
 #include "tenon/sdk/ops/embedding_dense_backward.h"
 #include "tenon/sdk/ops/kthvalue.h"
+#include "tenon/sdk/ops/prim_argsort.h"
 #include "tenon/sdk/ops/sort.h"
 #include "tenon/sdk/ops/topk.h"
 
@@ -32,14 +33,16 @@ __global__ void rows_as_keys(Pairs p, int64_t n) {
   }
 }
 
-// Those of each row from `first` on, k of them.
+// Those of each row from `first` on, k of them; `values` may be none.
 __global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t n, int64_t first, int64_t k) {
   for (int64_t i = global_thread(); i < p.n / n * k; i += global_threads()) {
     const int64_t row = i / k, from = p.values_out[row * n + first + i % k] - row * n;
-    const char* element = in.at(row, from);
-    char* to = values.at(row, i % k);
-    const int64_t bytes = code_bytes(in.code);
-    for (int64_t b = 0; b < bytes; ++b) to[b] = element[b];
+    if (values.p != nullptr) {
+      const char* element = in.at(row, from);
+      char* to = values.at(row, i % k);
+      const int64_t bytes = code_bytes(in.code);
+      for (int64_t b = 0; b < bytes; ++b) to[b] = element[b];
+    }
     write(indices.at(row, i % k), from);
   }
 }
@@ -69,8 +72,8 @@ tn_status ordered(const Call& call, const Tensor& values, const Tensor& indices,
   const SortMemory memory(call, all);
   const Line in = line_of(self, dim);
   sort_lines(call, in, n, memory, descending);
-  launch<take_sorted>(call, shape_for(all / n * k), in, line_of(values, along), line_of(indices, along), memory.pairs,
-                      n, first, k);
+  launch<take_sorted>(call, shape_for(all / n * k), in, values.defined() ? line_of(values, along) : Line{},
+                      line_of(indices, along), memory.pairs, n, first, k);
   return TN_OK;
 }
 
@@ -86,6 +89,10 @@ tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k
 tn_status kthvalue(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool keepdim) {
   const int dim = wrap_dim(given, self.ndim());
   return ordered(call, values, indices, self, dim, keepdim ? dim : -1, k - 1, 1, false);
+}
+tn_status prim_argsort(Call& call, Tensor out, Tensor self, bool descending) {
+  const int dim = self.ndim() - 1;
+  return ordered(call, Tensor(), out, self, dim, dim, 0, self.ndim() ? self.size(dim) : 1, descending);
 }
 
 tn_status self_workspace(tn_call* call, uint64_t* bytes) {
@@ -169,6 +176,7 @@ tn_status indices_workspace(tn_call* call, uint64_t* bytes) {
 TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(kthvalue, kthvalue, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
+TN_KERNEL(prim_argsort, prim_argsort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
           dtypes("floating").mixed_dtypes().workspace(indices_workspace).capture_safe());
 

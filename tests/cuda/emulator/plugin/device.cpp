@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The reference device, in the host's memory, on which kernels run in the emulator, each before its launch returns.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "plugin_cuda/device/launch.cuh"
 #include "tenon/sdk/plugin.h"
@@ -25,5 +28,34 @@ void read_back(const sdk::Call&, void* host, const void* device, std::size_t byt
 
 }  // namespace tenon::cuda
 
-TN_PLUGIN(
-    tenon::sdk::PluginInfo{}.name("cuda_emulated").vendor("Tenon").device("cuda").device_api(&tenon::ref::kDeviceApi));
+namespace {
+
+using namespace tenon;
+
+constexpr sdk::PluginInfo kInfo =
+    sdk::PluginInfo{}.name("cuda_emulated").vendor("Tenon").device("cuda").device_api(&ref::kDeviceApi);
+
+bool is_primitive(const tn_kernel& k) {
+  const std::string_view op(k.op.ptr, k.op.len);
+  constexpr std::string_view kOthers[] = {"fill.Scalar", "copy", "where.self", "gather", "bmm", "arange.start_step"};
+  return op.substr(0, 5) == "prim_" || std::find(std::begin(kOthers), std::end(kOthers), op) != std::end(kOthers);
+}
+
+tn_plugin only_primitives(tn_plugin all) {
+  static std::vector<const tn_kernel*> kernels;
+  for (const tn_kernel* const* k = all.kernels; k != all.kernels_end; ++k) {
+    if (is_primitive(**k)) kernels.push_back(*k);
+  }
+  all.kernels = kernels.data();
+  all.kernels_end = kernels.data() + kernels.size();
+  return all;
+}
+
+}  // namespace
+
+// What TN_PLUGIN makes; with TENON_EMULATOR_PRIMITIVES set, of all kernels only those of the primitives.
+extern "C" __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1() {
+  static constexpr tn_plugin all = sdk::detail::make_plugin<nullptr>(kInfo, __start_tn_kernels, __stop_tn_kernels);
+  static const tn_plugin few = only_primitives(all);
+  return std::getenv("TENON_EMULATOR_PRIMITIVES") ? &few : &all;
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Calls that a kernel of the device declines are decomposed into its primitives: nothing of them goes through the host.
+#include "tenon/core/dispatch.h"
+#include "tests/cuda/support.h"
+
+namespace tenon::test {
+namespace {
+
+class CudaPrimitives : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    before_ = core::fallback();
+    core::set_fallback(core::Fallback::ForbidStaging);
+    core::reset_fallback_counts();
+  }
+  void TearDown() override {
+    core::set_deterministic(false);
+    core::set_fallback(before_);
+    Cuda::TearDown();
+  }
+  static bool decomposed(const std::string& op) {
+    for (const core::FallbackCount& c : core::fallback_counts()) {
+      if (c.op == op && c.device == "cuda" && c.rung == "decomposition") return true;
+    }
+    return false;
+  }
+  // f(a function that moves a tensor to where f is to work)
+  template <class F>
+  static void compare(const F& f) {
+    const Tensor expected = f([](const Tensor& t) { return t; });
+    const Tensor got = f([](const Tensor& t) { return t.to(kCUDA); });
+    EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
+  }
+
+ private:
+  core::Fallback before_ = core::Fallback::Allow;
+};
+
+TEST_F(CudaPrimitives, ServeMoreIndicesThanAKernelTakes) {
+  manual_seed(1);
+  const Tensor self = randn({3, 2, 3, 2, 3}), values = randn({20});
+  std::vector<Tensor> places;
+  for (int64_t size : self.sizes()) places.push_back(randint(size, {20}, kLong));
+  const auto indices = [&](auto on) {
+    std::vector<std::optional<Tensor>> list;
+    for (const Tensor& t : places) list.emplace_back(on(t));
+    return list;
+  };
+  for (bool in_order : {false, true}) {
+    core::set_deterministic(in_order);
+    compare([&](auto on) { return on(self).index(indices(on)); });
+    compare([&](auto on) { return on(self.to(kLong)).index_put(indices(on), on(values.to(kLong)), true); });
+    compare([&](auto on) { return on(self).index_put(indices(on), on(full({}, 2.)), false); });
+  }
+  EXPECT_TRUE(decomposed("index_put"));
+}
+
+TEST_F(CudaPrimitives, ServeMasksInAFixedOrder) {
+  manual_seed(2);
+  core::set_deterministic(true);
+  const Tensor self = randn({3, 8}), mask = rand({8}) < 0.5, picked = randint(3, {}, kLong);
+  const Tensor values = randn({mask.sum().item<int64_t>()});
+  compare([&](auto on) { return on(self).index_put({on(picked), on(mask)}, on(values), true); });
+  EXPECT_TRUE(decomposed("index_put"));
+}
+
+// Of the host, and so of no kernel.
+TEST_F(CudaPrimitives, TakeNumbersOfTheHost) {
+  const Tensor self = arange(12., kFloat).view({3, 4}), mask = self > 5, two = full({}, 2.), row = full({1}, 1, kLong);
+  compare([&](auto on) { return on(self).fill(two); });
+  compare([&](auto on) { return on(self).masked_fill(on(mask), two); });
+  compare([&](auto on) { return on(self).index_fill(0, on(row), two); });
+}
+
+}  // namespace
+}  // namespace tenon::test
