@@ -99,7 +99,9 @@ TEST_F(CudaStream, MemoryWaitsForTheStreamThatItWasRecordedOn) {
     EXPECT_EQ(y.data_ptr() == address, !recorded) << "else it is used again at once";
     core::synchronize(cuda_slot(), 0);
     side.synchronize();
-    if (recorded) EXPECT_TRUE((seen == 3).all().item<bool>());
+    if (recorded) {
+      EXPECT_TRUE((seen == 3).all().item<bool>());
+    }
   }
   expect_words(text_of<ValueError>([&] { ones({1}).record_stream(side); }), {"tensor is on cpu", "stream on cuda:0"});
 }
@@ -153,7 +155,7 @@ TEST_F(CudaStream, AStreamEndsWithItsPlugin) {
   }
   plugins::unload("cuda");
   EXPECT_EQ(tenon_fake_alive(TENON_FAKE_STREAMS), 0);
-  plugins::load(TENON_CUDA_LIBRARY);
+  plugins::load(cuda_library());
   expect_words(text_of<ValueError>([&] { side.synchronize(); }), {"is gone", "unloaded"});
   EXPECT_EQ(current_stream(), default_stream());
 }
