@@ -257,6 +257,12 @@ tn_status event_query(void*, int32_t, tn_event* event, int32_t* done) {
   });
 }
 
+tn_status event_sync(void*, int32_t, tn_event* event) {
+  return guarded([&] {
+    if (event->event) check(clWaitForEvents(1, &event->event), "clWaitForEvents");
+  });
+}
+
 cl_ulong end_of(tn_event* e) {
   if (!e->event) throw Error(TN_ERROR_VALUE, "the event was never recorded");
   check(clWaitForEvents(1, &e->event), "clWaitForEvents");
@@ -299,6 +305,8 @@ extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
                                          native_stream,
                                          alloc_pinned,
                                          free_pinned,
-                                         last_error};
+                                         last_error,
+                                         nullptr,  // stream_query
+                                         event_sync};
 
 }  // namespace tenon::opencl
