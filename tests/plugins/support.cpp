@@ -55,7 +55,8 @@ void Folder::add(const std::string& name, const std::string& built, std::map<std
   write("libtenon_" + name + ".json", text + "}\n");
 }
 
-std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f) {
+std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f,
+                     int* killed_by) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
   auto parts = [] {
@@ -91,7 +92,11 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child died with status " << status << "\n" << out;
+  if (killed_by) *killed_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const bool killed = killed_by && *killed_by != 0;
+  EXPECT_TRUE(killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+      << "the child died with status " << status << "\n"
+      << out;
   return out;
 }
 

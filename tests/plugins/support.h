@@ -36,8 +36,9 @@ class Folder {
 };
 
 // Runs f in a child with these variables set; returns its text. What f throws comes back as "threw: ..."; a failed
-// expectation there is one here.
-std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f);
+// expectation there is one here. With `killed_by` the child may die of a signal, which is put there; else it is 0.
+std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f,
+                     int* killed_by = nullptr);
 
 // "name state: reason" a line, for everything that was found.
 std::string listing();
