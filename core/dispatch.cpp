@@ -91,10 +91,10 @@ TENON_COLD void* make_workspace(CallFrame& f, uint64_t bytes) {
 
 tn_status run_watched(CallFrame& f, KernelEntry& e, tn_call& call) {
   if (is_capturing(f.slot, f.index)) {
-    const bool waits = (e.flags & TN_KERNEL_HOST_BLOCKING) || (f.op().flags & kOpDynamic);
+    const bool safe = e.flags & TN_KERNEL_CAPTURE_SAFE;
+    const bool waits = (e.flags & TN_KERNEL_HOST_BLOCKING) || (!safe && (f.op().flags & kOpDynamic));
     if (waits) refuse_in_capture(f.slot, f.index, f.op().name, "its kernel waits for the device");
-    if (!(e.flags & TN_KERNEL_CAPTURE_SAFE))
-      refuse_in_capture(f.slot, f.index, f.op().name, "its kernel does not say that it can be (capture_safe)");
+    if (!safe) refuse_in_capture(f.slot, f.index, f.op().name, "its kernel does not say that it can be (capture_safe)");
     call.flags |= TN_CALL_CAPTURING;
   }
   call.correlation = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;

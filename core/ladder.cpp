@@ -271,6 +271,11 @@ void reset_fallback_counts() {
   c.map.clear();
 }
 
+bool has_kernel(const Op& op, int slot, ScalarType dtype) {
+  InFlight inside;
+  return find_kernel(op, slot, 0, dtype) != nullptr;
+}
+
 std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
   InFlight inside;
   std::vector<Rung> out;

@@ -1,134 +1,56 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells, two products and pointwise gates, and layers of them over a sequence, where the products with the
-// inputs of all steps are one.
+// Recurrent cells and layers of them over a sequence: one call where the device has a kernel for all of it.
+#include "tenon/autograd.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
-#include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/rnn_layers.h"
 
 namespace tenon::composite {
 namespace {
 
 using core::text;
+using rnn::Cell;
+using rnn::Layers;
+using rnn::one_step;
+using rnn::State;
 using OptTensor = std::optional<Tensor>;
 
-enum class Cell { kTanh, kRelu, kLstm, kGru };
-
-int64_t gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
-
-struct Weights {
-  Tensor ih, hh;
-  OptTensor bias_ih, bias_hh;
-  Tensor projection;  // undefined: hidden states are not projected
-};
-
-struct State {
-  Tensor h, c;  // c: of LSTM cells
-};
-
-void check(const char* name, Cell cell, const Tensor& input, const State& s, const Weights& w) {
-  TENON_CHECK(w.ih.dim() == 2 && w.hh.dim() == 2, ValueError, name, ": w_ih and w_hh must be matrices, got ",
-              text(w.ih.sizes()), " and ", text(w.hh.sizes()));
-  TENON_CHECK(input.dim() > 0 && input.size(-1) == w.ih.size(1), ValueError, name,
-              ": input has inconsistent input_size: got ", text(input.sizes()), " expected ", w.ih.size(1));
-  TENON_CHECK(s.h.dim() > 0 && s.h.size(-1) == w.hh.size(1), ValueError, name,
-              ": hidden has inconsistent hidden_size: got ", text(s.h.sizes()), " expected ", w.hh.size(1));
-  const int64_t hidden = s.c.defined() ? s.c.size(-1) : s.h.size(-1), rows = gates_of(cell) * hidden;
-  TENON_CHECK(w.ih.size(0) == rows && w.hh.size(0) == rows, ValueError, name, ": expected ", gates_of(cell),
-              " gates of the hidden size ", hidden, " in w_ih ", text(w.ih.sizes()), " and w_hh ", text(w.hh.sizes()));
+// Whether all of it is of one dtype, device and the shapes that belong together, and the device has a kernel. What is
+// wrong is left to the steps, whose errors say more.
+bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor& c0) {
+  const core::Op& op = core::get_op("_fused_rnn");
+  if (x.layout() != kStrided || !core::has_kernel(op, x.unsafeGetTensorImpl()->slot, x.scalar_type())) return false;
+  if (l.projects() || (l.train && l.dropout > 0 && l.count > 1) || core::deterministic()) return false;
+  if (l.count < 1 || x.dim() != 3 || x.size(0) < 1 || h0.dim() != 3) return false;
+  const int64_t hidden = h0.size(2), cells = static_cast<int64_t>(l.cells());
+  const auto alike = [&](const Tensor& t, IntArrayRef sizes) {
+    return t.sizes() == sizes && t.scalar_type() == x.scalar_type() && t.device() == x.device() &&
+           t.layout() == kStrided;
+  };
+  if (!alike(h0, {cells, x.size(1), hidden}) || (c0.defined() && !alike(c0, h0.sizes()))) return false;
+  const auto shapes = rnn::parameter_shapes(l.cell, x.size(2), hidden, l.count, l.directions, l.has_biases);
+  if (shapes.size() != l.params.size()) return false;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    if (!alike(l.params[k], shapes[k])) return false;
+  }
+  return true;
 }
 
-// One step: `of_input` is the product with the input.
-State step(Cell cell, const Tensor& of_input, const State& s, const Weights& w) {
-  const Tensor of_hidden = tenon::linear(s.h, w.hh, w.bias_hh);
-  if (cell == Cell::kTanh) return {tenon::tanh(of_input + of_hidden), {}};
-  if (cell == Cell::kRelu) return {tenon::relu(of_input + of_hidden), {}};
-  if (cell == Cell::kLstm) {
-    const auto gates = (of_input + of_hidden).chunk(4, -1);
-    const Tensor c = tenon::sigmoid(gates[1]) * s.c + tenon::sigmoid(gates[0]) * tenon::tanh(gates[2]);
-    const Tensor h = tenon::sigmoid(gates[3]) * tenon::tanh(c);
-    return {w.projection.defined() ? tenon::matmul(h, w.projection.t()) : h, c};
-  }
-  const auto in = of_input.chunk(3, -1), hidden = of_hidden.chunk(3, -1);
-  const Tensor reset = tenon::sigmoid(in[0] + hidden[0]), update = tenon::sigmoid(in[1] + hidden[1]);
-  const Tensor fresh = tenon::tanh(in[2] + reset * hidden[2]);
-  return {(s.h - fresh) * update + fresh, {}};
-}
-
-State one_step(const char* name, Cell cell, const Tensor& input, const State& s, const Weights& w) {
-  check(name, cell, input, s, w);
-  return step(cell, tenon::linear(input, w.ih, w.bias_ih), s, w);
-}
-
-// What the layers have in common.
-struct Layers {
-  const char* name;
-  Cell cell;
-  TensorList params;
-  bool has_biases;
-  int64_t count;
-  double dropout;
-  bool train;
-  int64_t directions;
-
-  bool projects() const { return cell == Cell::kLstm && params.size() == cells() * (has_biases ? 5U : 3U); }
-  std::size_t cells() const { return static_cast<std::size_t>(count * directions); }
-  Weights weights(std::size_t of_cell) const {
-    const std::size_t each = params.size() / cells(), at = of_cell * each;
-    Weights w{params[at], params[at + 1], std::nullopt, std::nullopt, {}};
-    if (has_biases) w.bias_ih = params[at + 2], w.bias_hh = params[at + 3];
-    if (projects()) w.projection = params[at + each - 1];
-    return w;
-  }
-  void check_params() const {
-    const std::size_t plain = cells() * (has_biases ? 4U : 2U);
-    TENON_CHECK(count > 0 && (params.size() == plain || projects()), ValueError, name, ": expected ", plain,
-                " weights for ", count, " layers and ", directions, " directions, got ", params.size());
-  }
-};
-
-// All steps of one cell; outputs [time, batch, feature] in the order of the input.
-std::pair<Tensor, State> over_time(const Layers& l, const Tensor& input, State s, const Weights& w, bool backwards) {
-  check(l.name, l.cell, input, s, w);
-  const std::vector<Tensor> products = tenon::linear(input, w.ih, w.bias_ih).unbind(0);
-  const std::size_t n = products.size();
-  std::vector<Tensor> outputs(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t t = backwards ? n - 1 - i : i;
-    s = step(l.cell, products[t], s, w);
-    outputs[t] = s.h;
-  }
-  return {tenon::stack(outputs, 0), s};
-}
-
-std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& input, const Tensor& h0, const Tensor& c0,
-                                               bool batch_first) {
-  l.check_params();
-  TENON_CHECK(input.dim() == 3, ValueError, l.name, ": input must have 3 dimensions, got ", input.dim());
-  Tensor x = batch_first ? input.transpose(0, 1) : input;
-  TENON_CHECK(x.size(0) > 0, ValueError, l.name, ": expected sequence length to be larger than 0");
-  for (const Tensor& t : {h0, c0}) {
-    TENON_CHECK(
-        !t.defined() || (t.dim() == 3 && t.size(0) == static_cast<int64_t>(l.cells()) && t.size(1) == x.size(1)),
-        ValueError, l.name, ": expected hidden states of ", l.cells(), " cells and ", x.size(1), " sequences, got ",
-        text(t.sizes()));
-  }
-  std::vector<Tensor> last_h, last_c;
-  for (int64_t layer = 0; layer < l.count; ++layer) {
-    std::vector<Tensor> outputs;
-    for (int64_t d = 0; d < l.directions; ++d) {
-      const int64_t k = layer * l.directions + d;
-      const State start{h0.select(0, k), c0.defined() ? c0.select(0, k) : Tensor()};
-      const auto [out, end] = over_time(l, x, start, l.weights(static_cast<std::size_t>(k)), d == 1);
-      outputs.push_back(out);
-      last_h.push_back(end.h);
-      if (end.c.defined()) last_c.push_back(end.c);
-    }
-    x = outputs.size() == 1 ? outputs[0] : tenon::cat(outputs, -1);
-    if (l.train && l.dropout > 0 && layer + 1 < l.count) x = tenon::dropout(x, l.dropout, true);
-  }
-  return {batch_first ? x.transpose(0, 1) : x, tenon::stack(last_h, 0),
-          last_c.empty() ? Tensor() : tenon::stack(last_c, 0)};
+std::tuple<Tensor, Tensor, Tensor> layers(const Layers& l, const Tensor& input, const Tensor& h0, const Tensor& c0,
+                                          bool batch_first) {
+  const Tensor x = batch_first && input.dim() == 3 ? input.transpose(0, 1) : input;
+  if (!is_fusable(l, x, h0, c0)) return rnn::over_layers(l, input, h0, c0, batch_first);
+  std::vector<Tensor> flat;
+  for (const Tensor& p : l.params) flat.push_back(p.reshape({-1}));
+  const Tensor weight = tenon::cat(flat);
+  const bool train = GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad() || h0.requires_grad() ||
+                                                (c0.defined() && c0.requires_grad()));
+  const auto [out, h, c, reserve] =
+      tenon::_fused_rnn(x, weight, h0, c0.defined() ? OptTensor(c0) : std::nullopt, static_cast<int64_t>(l.cell),
+                        l.has_biases, l.directions == 2, train);
+  return {batch_first ? out.transpose(0, 1) : out, h, c0.defined() ? c : Tensor()};
 }
 
 }  // namespace
@@ -157,7 +79,7 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const T
                                           int64_t num_layers, double dropout, bool train, bool bidirectional,        \
                                           bool batch_first) {                                                        \
     const Layers l{#name, cell, params, has_biases, num_layers, dropout, train, bidirectional ? 2 : 1};              \
-    const auto [out, h, c] = over_layers(l, input, hx, {}, batch_first);                                             \
+    const auto [out, h, c] = layers(l, input, hx, {}, batch_first);                                                  \
     return {out, h};                                                                                                 \
   }
 TENON_LAYERS(rnn_tanh, Cell::kTanh)
@@ -170,7 +92,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_input(const Tensor& input, TensorList hx
                                               bool batch_first) {
   TENON_CHECK(hx.size() == 2, ValueError, "lstm expects two hidden states, got ", hx.size());
   const Layers l{"lstm", Cell::kLstm, params, has_biases, num_layers, dropout, train, bidirectional ? 2 : 1};
-  return over_layers(l, input, hx[0], hx[1], batch_first);
+  return layers(l, input, hx[0], hx[1], batch_first);
 }
 
 }  // namespace tenon::composite

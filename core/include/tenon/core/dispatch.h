@@ -38,6 +38,8 @@ struct Rung {
   std::string reason;  // "libtenon_cpu 0.1.0", "no kernel for dtype bfloat16", ...
 };
 TENON_API std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype);
+// Whether a plugin has a kernel of the row there, which may still decline; opens what serves the device.
+TENON_API bool has_kernel(const Op& op, int slot, ScalarType dtype);
 
 // Kernel calls, for the profiler: one observer at a time; null turns it off. Called after each kernel.
 using KernelObserver = void (*)(void* context, const Op& op, int slot, int64_t begin_ns, int64_t end_ns);
