@@ -51,11 +51,7 @@ class Plain {
       strides[i] = step;
       step *= dims[i];
     }
-    const cudnnDataType_t type = dtype.bits == 64                          ? CUDNN_DATA_DOUBLE
-                                 : dtype.bits == 32                        ? CUDNN_DATA_FLOAT
-                                 : dtype_key(dtype) == dtype_key(kFloat16) ? CUDNN_DATA_HALF
-                                                                           : CUDNN_DATA_BFLOAT16;
-    const cudnnStatus_t s = cudnnSetTensorNdDescriptor(d_, type, static_cast<int>(ndim), dims, strides);
+    const cudnnStatus_t s = cudnnSetTensorNdDescriptor(d_, dnn_type(dtype), static_cast<int>(ndim), dims, strides);
     if (s != CUDNN_STATUS_SUCCESS) cudnnDestroyTensorDescriptor(d_);
     check_dnn(s, "cudnnSetTensorNdDescriptor", index);
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 
+#include "plugin_cuda/dnn/rnn_plan.h"
 #include "plugin_cuda/runtime/runtime.h"
 
 namespace tenon::cuda {
@@ -72,19 +73,6 @@ class Descriptor {
   int index_;
   cudnnBackendDescriptor_t d_ = nullptr;
 };
-
-cudnnDataType_t type_of(sdk::DType d) {
-  switch (sdk::dtype_key(d)) {
-    case sdk::dtype_key(sdk::kFloat64):
-      return CUDNN_DATA_DOUBLE;
-    case sdk::dtype_key(sdk::kFloat16):
-      return CUDNN_DATA_HALF;
-    case sdk::dtype_key(sdk::kBFloat16):
-      return CUDNN_DATA_BFLOAT16;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
 
 void describe_tensor(Descriptor& t, int64_t name, const int64_t* sizes, int64_t ndim, cudnnDataType_t type) {
   int64_t strides[5], step = 1;
@@ -280,7 +268,7 @@ Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index,
 ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle, cudaStream_t stream,
              const ConvPlaces* timed) {
   const OperationNames& names = kOperations[static_cast<int>(way)];
-  const cudnnDataType_t type = type_of(g.dtype);
+  const cudnnDataType_t type = dnn_type(g.dtype);
   const cudnnDataType_t compute = type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   Descriptor x(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index),
       y(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index), conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, index),
@@ -337,6 +325,19 @@ void check_dnn(cudnnStatus_t status, const char* call, int index) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   check(cudaPeekAtLastError(), call, index);  // an error of the device says more
   throw Error(TN_ERROR_BACKEND, call, " failed: ", cudnnGetErrorString(status));
+}
+
+cudnnDataType_t dnn_type(sdk::DType d) {
+  switch (sdk::dtype_key(d)) {
+    case sdk::dtype_key(sdk::kFloat64):
+      return CUDNN_DATA_DOUBLE;
+    case sdk::dtype_key(sdk::kFloat16):
+      return CUDNN_DATA_HALF;
+    case sdk::dtype_key(sdk::kBFloat16):
+      return CUDNN_DATA_BFLOAT16;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
 }
 
 DnnHandle::DnnHandle(int index, cudaStream_t stream) {
@@ -404,6 +405,7 @@ std::string dnn_fault() {
 void stop_dnn() {
   Dnn& d = dnn();
   g_measures.store(-1);
+  stop_rnn();
   if (!forked()) {
     for (auto& [_, plan] : d.plans) {
       if (plan.plan) cudnnBackendDestroyDescriptor(plan.plan);

@@ -53,6 +53,7 @@ struct ConvPlaces {
 ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream, const ConvPlaces& at);
 void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPlaces& at, void* workspace);
 void check_dnn(cudnnStatus_t status, const char* call, int index);
+cudnnDataType_t dnn_type(sdk::DType d);
 
 std::string dnn_fault();
 void stop_dnn();

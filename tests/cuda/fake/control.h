@@ -50,6 +50,8 @@ struct tenon_fake_engine {
 };
 void tenon_fake_engines(const struct tenon_fake_engine* engines, int n);
 int64_t tenon_fake_engine_runs(int engine);
+// The fake cuDNN describes no recurrent layers from now on, or does again.
+void tenon_fake_refuse_rnn(int refuse);
 
 // As new: nothing is injected, broken or counted. What is alive stays, but for what a broken device had.
 void tenon_fake_reset(void);

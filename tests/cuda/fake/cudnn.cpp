@@ -14,12 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "control.h"
 #include "convolution.h"
-
-struct cudnnContext {
-  cudaStream_t stream;
-};
+#include "cudnn_parts.h"
 
 namespace {
 
@@ -68,9 +64,6 @@ void get(const Descriptor& d, int name, T* out, std::size_t most) {
   std::memcpy(out, b.data(), std::min(b.size(), most * sizeof(T)));
 }
 const Descriptor& part(const Descriptor& d, int name) { return *d.parts.at(name).at(0); }
-
-#define BEGIN() \
-  if (tenon_fake_call("cudnn") != 0) return CUDNN_STATUS_INTERNAL_ERROR
 
 bool has(const Descriptor& d, std::initializer_list<int> names) {
   for (int name : names) {
@@ -165,21 +158,6 @@ bool convolution_of(const Descriptor& plan, Convolution& c, int64_t (&names)[3])
   }
   return false;
 }
-
-// Work of the handle's stream.
-template <class W>
-cudnnStatus_t enqueue(cudnnHandle_t handle, W work) {
-  const int status = tenon_fake_enqueue_owned(
-      handle->stream, [](void* p) { (*static_cast<W*>(p))(); }, [](void* p) { delete static_cast<W*>(p); },
-      new W(std::move(work)));
-  return status == 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
-}
-
-struct PlainTensor {
-  cudnnDataType_t type;
-  std::vector<int> dims;
-};
-PlainTensor& as(cudnnTensorDescriptor_t d) { return *reinterpret_cast<PlainTensor*>(d); }
 
 // Both are whole tensors of one rank, the bias with one element for every channel.
 bool bias_of(const PlainTensor& image, const PlainTensor& one, const void* alpha, const void* beta, Bias& out) {
