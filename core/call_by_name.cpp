@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tenon/core/dispatch.h"
 
@@ -129,6 +130,18 @@ void give(tn_value& to, OwnedValue& from) {
   to.u.tensors = list.release();
 }
 
+// In a list, components by the tensors that they are.
+void resolve_components(tn_value& v, std::vector<std::vector<const tn_tensor*>>& lists) {
+  if (v.tag != TN_TAG_TENSOR_LIST) return;
+  const auto is_part = [](const tn_tensor* t) { return t && t->flags & TN_TENSOR_COMPONENT; };
+  if (std::none_of(v.u.tensors, v.u.tensors + v.len, is_part)) return;
+  auto& list = lists.emplace_back(v.u.tensors, v.u.tensors + v.len);
+  for (const tn_tensor*& t : list) {
+    if (t) t = &TensorImpl::from_any_view(t)->view;
+  }
+  v.u.tensors = list.data();
+}
+
 template <class Function>
 void run_row(const Op& op, Function f, const tn_value* in, tn_value* out) {
   auto results = std::make_unique<OwnedValue[]>(op.n_results);
@@ -161,11 +174,13 @@ void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint
   TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
               n_out);
   tn_value full[kMaxArgs];
+  std::vector<std::vector<const tn_tensor*>> lists;
   for (uint32_t i = 0; i < op.n_args; ++i) {
     const ArgInfo& a = op.args[i];
     TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name, "' is missing; the schema is ",
                 op.schema);
     full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
+    resolve_components(full[i], lists);
   }
   if (const RegisteredCall recorded = g_registered_call.load();
       recorded && caller == Caller::Program && t.form == Form::Functional && registered(op)) {

@@ -43,7 +43,7 @@ struct LayoutCall : CallFrame {
 void ask_layout(LayoutCall& f) {
   const tn_ext_layout& ext = *layout_ext(f.layout);
   const bool own = f.op().layout != nullptr;  // the row leaves it to the layout
-  const int asked = layout_argument(f.op(), f.in);
+  const int asked = own && *f.op().layout ? f.layout : layout_argument(f.op(), f.in);
   for (int k = 0; k < f.op().n_results; ++k) f.result[k] = asked;
   if (!ext.infer) {
     TENON_CHECK(!own, NotImplementedError, f.op().name, ": not implemented for layout ", layout_name(f.layout));
@@ -328,6 +328,10 @@ bool by_components(LayoutCall& f) {
   if (name == "clone") {
     TensorImpl& t = f.c.tensor(0);
     f.outs[0] = copy_composite(t, t.dtype, t.slot, t.index).leak();
+    return true;
+  }
+  if (name == "detach" || name == "alias") {
+    f.outs[0] = f.c.tensor(0).alias(false).leak();
     return true;
   }
   if (name == "_copy_components") {

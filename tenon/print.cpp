@@ -191,7 +191,7 @@ std::string sizes_text(const Tensor& t) {
 
 // tensor(indices=tensor(...),
 //        values=tensor(...),
-//        size=(2, 3), layout=sparse_coo)
+//        size=(2, 3), layout=run_length)
 std::string parts(const Tensor& t) {
   std::string out = "tensor(";
   const PrintOptions o = print_options();

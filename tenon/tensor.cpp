@@ -130,7 +130,10 @@ TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).devi
 
 std::string Tensor::type() const {
   std::string device = get().slot == 0 ? "" : core::device_entry(get().slot).name + ".";
-  return core::join("tenon.", device, tenon::toString(scalar_type()), "Tensor");
+  // The first word of the layout's name.
+  const std::string_view name = tenon::toString(layout());
+  const std::string kind = layout() == kStrided ? "" : std::string(name.substr(0, name.find('_'))) + ".";
+  return core::join("tenon.", device, kind, tenon::toString(scalar_type()), "Tensor");
 }
 
 bool Tensor::is_nonzero() const {

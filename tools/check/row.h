@@ -27,12 +27,13 @@ struct RowOptions {
   bool guests = false;  // also what a device is asked beside the host: properties from Sentinels on
 };
 
-// Whether there is a function for the row that takes strided tensors. tests/own calls those that take none: they need
-// a plugin that brings a layout.
-inline bool callable(const core::Op& op) {
-  const bool of_a_layout = op.kind == core::OpKind::Kernel && std::string_view(op.family) == "layout";
-  return op.row_call.load() && !of_a_layout;
+// Whether the row wants tensors of a layout, which a plugin brings: tests/own and tests/sparse call those.
+inline bool of_a_layout(const core::Op& op) {
+  const std::string_view family = op.family;
+  return family == "sparse" || (family == "layout" && op.kind == core::OpKind::Kernel);
 }
+// Whether there is a function for the row that takes strided tensors.
+inline bool callable(const core::Op& op) { return op.row_call.load() && !of_a_layout(op); }
 // Whether the row takes the sample as it is, on the host.
 bool works(const core::Op& op, const Spec& s);
 // What there is to call the row with; empty where nothing fits.

@@ -324,13 +324,24 @@ std::string by_name(const Row& r, std::string& entries) {
   return out;
 }
 
+std::string bodies(const std::vector<Row>& rows, const std::string& family) {
+  std::string out;
+  for (const Row& r : rows) {
+    if (r.family != family || r.body.empty()) continue;
+    out += cpp_result_type(r.schema) + " " + r.ident() + "(" + params(r.schema, false) + ") {\n  return " + r.body +
+           ";\n}\n";
+  }
+  return out.empty() ? "" : "namespace composite {\n\n" + out + "\n}  // namespace composite\n";
+}
+
 }  // namespace
 
 void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path) {
   std::string out = std::string(kGenerated) + "#include \"nodes_" + family +
                     ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/autograd/era04.h\"\n#include "
-                    "\"tenon/ops/composite.gen.h\"\n\n";
-  out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\nnamespace {\n\n";
+                    "\"tenon/ops/body.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
+  out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" + bodies(rows, family) +
+         "namespace {\n\n";
   std::string api = "}  // namespace\n\n", boxed, entries;
   for (const Row& r : rows) {
     if (r.family != family) continue;

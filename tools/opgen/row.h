@@ -40,6 +40,7 @@ struct Row {
   bool decomp = false, on_primitives = false, primitive = false, dynamic = false, no_kernel = false,
        cross_device = false;
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
+  std::string body;           // of a composite: its one expression, where it needs no function
   std::string layout;         // of a row with `infer layout` whose tensors are all strided
   int random_words = 0;
   int version = 1;

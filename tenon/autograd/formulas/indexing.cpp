@@ -81,25 +81,6 @@ Tensor masked_scatter_source_backward(const Tensor& grad, const Tensor& mask, In
   return pad_to(picked, IntArrayRef(n)).reshape(sizes);
 }
 
-Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
-                          bool by_frequency, bool sparse) {
-  TENON_CHECK(!sparse, NotImplementedError, "embedding: the derivative with sparse=true is not implemented");
-  return embedding_dense_backward(grad, indices, num_weights, padding_idx, by_frequency);
-}
-Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool by_frequency) {
-  Tensor flat = indices.reshape({-1});
-  Tensor rows = grad.index_select(0, flat);
-  if (padding_idx >= 0) rows = rows.masked_fill(flat.eq(padding_idx).unsqueeze(-1), 0);
-  if (by_frequency) {
-    Tensor counts = zeros({grad.size(0)}, TensorOptions(kLong).device(grad.device()))
-                        .index_add_(0, flat.to(kLong), ones_like(flat, TensorOptions(kLong)));
-    rows = rows / counts.index_select(0, flat).to(rows.scalar_type()).unsqueeze(-1);
-  }
-  std::vector<int64_t> sizes = indices.sizes().vec();
-  sizes.push_back(grad.size(1));
-  return rows.reshape(sizes);
-}
-
 std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeometry>& parts, int64_t dim) {
   std::vector<Tensor> out;
   int64_t at = 0;

@@ -40,9 +40,6 @@ Tensor masked_fill_value_backward(const Tensor& grad, const Tensor& mask);
 Tensor masked_select_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask);
 Tensor masked_scatter_self_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask);
 Tensor masked_scatter_source_backward(const Tensor& grad, const Tensor& mask, IntArrayRef sizes);
-Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
-                          bool by_frequency, bool sparse);
-Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool by_frequency);
 
 std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeometry>& parts, int64_t dim);
 // Of values that were taken from self along dim by indices.

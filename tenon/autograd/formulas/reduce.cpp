@@ -41,7 +41,7 @@ int64_t dims_of(IntArrayRef sizes) { return static_cast<int64_t>(sizes.size()); 
 }  // namespace
 
 Tensor sum_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {
-  return restored(grad, dims_of(sizes), dims, keepdim).expand(sizes);
+  return restored(grad.to_dense(), dims_of(sizes), dims, keepdim).expand(sizes);
 }
 
 Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {

@@ -11,7 +11,10 @@ Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions&
   return grad.sum_to_size(sizes).to(options.dtype(options.dtype()));
 }
 
-Tensor layout_backward(const Tensor& grad, const TensorOptions& options) { return grad.to(options); }
+// A gradient may be strided where its tensor is not: all that it is combined with takes either.
+Tensor layout_backward(const Tensor& grad, const TensorOptions& options) {
+  return grad.to(TensorOptions(options).layout(std::nullopt));
+}
 
 Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
   std::vector<int64_t> back(dims.size());

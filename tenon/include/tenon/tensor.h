@@ -86,7 +86,6 @@ class TENON_API Tensor {
   TensorOptions options() const;
   bool is_cpu() const { return get().slot == 0; }
   bool is_cuda() const { return device().is_cuda(); }
-  bool is_sparse() const { return layout() == kSparse; }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }
