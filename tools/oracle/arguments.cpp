@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "named_case.h"
+#include "tenon/call.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
@@ -85,6 +87,16 @@ tn_value plain(const ArgInfo& info, const json& given) {
   does_not_fit(info, given);
 }
 
+core::Impl tensor_of(const CaseFile& file, const json& given, Place place) {
+  if (CaseFile::is_ref(given)) return file.tensor(given, place.slot, place.index);
+  const json& parts = given.at("sparse");
+  const Tensor indices(file.tensor(parts.at("indices"), place.slot, place.index));
+  const Tensor values(file.tensor(parts.at("values"), place.slot, place.index));
+  return tenon::call("_sparse_coo_tensor", {indices, values, parts.at("size").get<std::vector<int64_t>>(), true,
+                                            parts.at("coalesced").get<bool>()})[0]
+      .getIntrusivePtr();
+}
+
 bool takes_tensors(const core::Op& op) {
   for (int i = 0; i < op.n_args; ++i) {
     if (op.args[i].type <= ArgType::OptTensorList) return true;
@@ -143,9 +155,9 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
   switch (info.type) {
     case ArgType::Tensor:
     case ArgType::OptTensor: {
-      if (!CaseFile::is_ref(given)) does_not_fit(info, given);
+      if (!is_tensor(given)) does_not_fit(info, given);
       tn_value v = value(TN_TAG_TENSOR);
-      v.u.tensor = add_tensor(info.name, file.tensor(given, place.slot, place.index), info.mutates);
+      v.u.tensor = add_tensor(info.name, tensor_of(file, given, place), info.mutates);
       return v;
     }
     case ArgType::TensorList:
@@ -177,7 +189,7 @@ tn_value Arguments::bind_tensors(const ArgInfo& info, const CaseFile& file, cons
   auto& list = lists_.emplace_back();
   for (const json& one : given) {
     std::string name = core::join(info.name, ".", list.size());
-    list.push_back(one.is_null() ? nullptr : add_tensor(name, file.tensor(one, place.slot, place.index), info.mutates));
+    list.push_back(one.is_null() ? nullptr : add_tensor(name, tensor_of(file, one, place), info.mutates));
   }
   tn_value v = value(TN_TAG_TENSOR_LIST);
   v.u.tensors = list.data();
@@ -219,8 +231,20 @@ tn_value Arguments::bind_list(const ArgInfo& info, const json& given) {
 const tn_tensor* Arguments::add_tensor(const std::string& name, core::Impl t, bool mutates) {
   by_name_[name] = t;
   tensors_.push_back(t);
-  if (!mutates) snapshots_.push_back({name, t, t->sizes().vec(), t->strides().vec(), storage_bytes(*t)});
+  if (!mutates) take_snapshot(name, t);
   return &t->view;
+}
+
+void Arguments::take_snapshot(const std::string& name, const core::Impl& t) {
+  if (!t->composite()) {
+    snapshots_.push_back({name, t, t->sizes().vec(), t->strides().vec(), storage_bytes(*t), {}, 0});
+    return;
+  }
+  for (int k = 0; k < t->components->n; ++k) {
+    take_snapshot(name, core::Impl::share(t->components->impl[k]));
+    snapshots_.back().whole = t;
+    snapshots_.back().part = k;
+  }
 }
 
 core::Impl Arguments::tensor(const std::string& name) const {
@@ -235,7 +259,8 @@ void Arguments::replace(int argument, core::Impl with) {
 
 std::string Arguments::changed() const {
   for (const Snapshot& s : snapshots_) {
-    bool same = s.tensor->sizes() == IntArrayRef(s.sizes) && s.tensor->strides() == IntArrayRef(s.strides) &&
+    bool same = (!s.whole || s.whole->components->impl[s.part] == s.tensor.get()) &&
+                s.tensor->sizes() == IntArrayRef(s.sizes) && s.tensor->strides() == IntArrayRef(s.strides) &&
                 storage_bytes(*s.tensor) == s.bytes;
     if (!same) return s.name;
   }

@@ -45,10 +45,13 @@ class Arguments {
     core::Impl tensor;
     std::vector<int64_t> sizes, strides;
     std::vector<char> bytes;  // of the whole storage
+    core::Impl whole;         // the tensor that this is a component of
+    int part;
   };
   tn_value bind(const core::ArgInfo& info, const CaseFile& file, const json& given, Place place);
   tn_value bind_list(const core::ArgInfo& info, const json& given);
   tn_value bind_tensors(const core::ArgInfo& info, const CaseFile& file, const json& given, Place place);
+  void take_snapshot(const std::string& name, const core::Impl& t);
   const tn_tensor* add_tensor(const std::string& name, core::Impl t, bool mutates);
 
   std::vector<tn_value> values_;

@@ -9,6 +9,8 @@
 
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
+#include "tenon/ops.h"
+#include "tenon/tensor.h"
 
 namespace tenon::oracle {
 namespace {
@@ -155,6 +157,7 @@ const Stored& StoredFile::at(const std::string& key) const {
 }
 
 Values values_of(core::TensorImpl& t) {
+  if (t.composite()) return values_of(*Tensor(core::Impl::share(&t)).detach().to_dense().unsafeGetTensorImpl());
   core::Impl host = core::Impl::share(&t);
   if (t.slot != 0) {
     host = core::new_tensor("oracle", t.dtype, 0, 0, t.ndim(), t.view.sizes);

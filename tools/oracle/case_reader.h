@@ -47,7 +47,7 @@ struct Values {
   std::vector<int64_t> exact;
 };
 
-// The elements of a tensor in any memory and with any strides.
+// The elements of a tensor in any memory, with any strides and of any layout.
 Values values_of(core::TensorImpl& t);
 
 // JSON's number, or one of the strings "inf", "-inf", "nan".

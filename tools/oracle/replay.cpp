@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gradients.h"
+#include "named_case.h"
 #include "replay_training.h"
 #include "results.h"
 #include "tenon/core/device.h"
@@ -46,6 +47,12 @@ class Case {
     return name.empty() ? "" : "argument '" + name + "' was changed";
   }
   bool result_fits_first_argument(const Arguments& args) const;
+  std::string unlike_expected_layout(const std::vector<Result>& results) const {
+    const auto expected = c_.find("sparse_result");
+    if (expected == c_.end() || !results.at(0).tensor) return {};
+    const Layout layout = Tensor(results[0].tensor).layout();
+    return (layout != kStrided) == expected->get<bool>() ? "" : core::join("a result of layout ", toString(layout));
+  }
   // Such an argument cannot be made: it is refused before the call.
   bool too_many_dimensions() const {
     for (const json& a : c_.at("args")) {
@@ -82,7 +89,8 @@ std::string Case::functional() {
   std::vector<Result> results = call(args, op_.row_call);
   Judgement j = judge(op_, file_, c_, args, results);
   if (!j.difference.empty()) return j.difference;
-  std::string wrong = unchanged(args);
+  std::string wrong = unlike_expected_layout(results);
+  if (wrong.empty()) wrong = unchanged(args);
   if (wrong.empty() && has_gradients() && !j.other_choice) {
     wrong = judge_gradients(file_, c_, args, results, place_);
     if (wrong.empty()) wrong = unchanged(args);
@@ -128,6 +136,7 @@ std::string Case::inplace_gradient() {
 // dimensions lie transposed in memory.
 std::string Case::out(bool empty) {
   const json& outputs = c_.at("outputs");
+  if (c_.value("sparse_result", false)) return {};  // these outs are strided
   std::vector<core::Impl> outs;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!CaseFile::is_ref(outputs[i])) return {};
@@ -183,10 +192,19 @@ Outcome replay_row(const CaseFile& file, const json& c, Place place) {
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }
 
+Outcome replay_named(const CaseFile& file, const json& c, Place place) {
+  const NamedCase named = name_case(c);
+  const std::string name = c.at("op").get<std::string>();
+  if (!named.op) return {Verdict::Failed, "no overload of " + name + " takes " + c.at("args").dump()};
+  std::string wrong = guarded("", [&] { return all_forms(*named.op, file, named.c, place); });
+  return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
+}
+
 }  // namespace
 
 Outcome replay(const CaseFile& file, const json& c, Place place) {
   if (c.contains("schema") && c.contains("args")) return replay_row(file, c, place);
+  if (c.contains("op") && c.contains("args")) return replay_named(file, c, place);
   try {
     if (c.contains("module")) {
       if (place.slot != 0) return {Verdict::Skipped, "modules are replayed on the host"};

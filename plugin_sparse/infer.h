@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What the layout says of the results of each call.
+#pragma once
+
+#include "tenon/abi/ext/layout.h"
+
+namespace tenon::coo {
+
+tn_status infer(tn_call* call, tn_str op, tn_tensor* outputs, int64_t (*sizes)[64]);
+
+}  // namespace tenon::coo

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Making sparse tensors of their parts. Whoever checks an index does it here, once; no other kernel does.
+#include <algorithm>
+#include <limits>
+
+#include "plugin_sparse/coo.h"
+#include "tenon/sdk/ops/_coalesced.h"
+#include "tenon/sdk/ops/_shared_values.h"
+#include "tenon/sdk/ops/_sparse_coo_tensor.h"
+#include "tenon/sdk/ops/_values_at.h"
+#include "tenon/sdk/ops/_with_values.h"
+#include "tenon/sdk/ops/empty_like.h"
+#include "tenon/sdk/ops/zero.h"
+
+namespace tenon::coo {
+namespace {
+
+void check_parts(const Tensor& indices, const Tensor& values, Ints sizes) {
+  if (indices.dtype() != kInt64) throw Error(TN_ERROR_TYPE, "indices must be an int64 tensor");
+  if (indices.ndim() != 2)
+    throw Error(TN_ERROR_VALUE, "indices must be sparse_dim x nnz, got a tensor of ", indices.sizes());
+  if (values.ndim() == 0) throw Error(TN_ERROR_VALUE, "values must have one dimension or more, nnz the first");
+  if (values.size(0) != indices.size(1))
+    throw Error(TN_ERROR_VALUE, "indices and values must have the same nnz, got ", indices.size(1),
+                " columns in indices of ", indices.sizes(), " and ", values.size(0), " values in values of ",
+                values.sizes());
+  if (indices.device().type != values.device().type || indices.device().index != values.device().index)
+    throw Error(TN_ERROR_VALUE, "indices and values must be on one device");
+  const int64_t sparse = indices.size(0), dense = values.ndim() - 1;
+  if (sizes.size() != sparse + dense)
+    throw Error(TN_ERROR_VALUE, "number of dimensions must be sparse_dim (", sparse, ") + dense_dim (", dense,
+                "), but size has ", sizes.size(), ": ", sizes);
+  int64_t elements = 1;
+  for (int64_t s : sizes) {
+    if (s < 0) throw Error(TN_ERROR_VALUE, "a size must not be negative, got ", sizes);
+  }
+  for (int64_t d = 0; d < sparse; ++d) {
+    if (__builtin_mul_overflow(elements, std::max<int64_t>(sizes[d], 1), &elements))
+      throw Error(TN_ERROR_VALUE, "the sparse sizes of ", sizes, " have more elements than an int64 counts");
+  }
+  for (int64_t d = 0; d < dense; ++d) {
+    if (values.size(static_cast<int>(d) + 1) != sizes[sparse + d])
+      throw Error(TN_ERROR_VALUE, "values has sizes ", values.sizes(), ", whose last must be those of size ", sizes);
+  }
+}
+
+void check_range(Ops& op, const Tensor& indices, Ints sizes) {
+  if (indices.size(1) == 0) {
+    return;
+  }
+  const int64_t columns = 1;
+  const std::vector<int64_t> least = op.read(op("amin", {value(indices), value(Ints(&columns, 1))})),
+                             most = op.read(op("amax", {value(indices), value(Ints(&columns, 1))}));
+  for (std::size_t d = 0; d < least.size(); ++d) {
+    const int64_t size = sizes[static_cast<int64_t>(d)];
+    if (least[d] < 0) throw Error(TN_ERROR_VALUE, "found negative index ", least[d], " for dim ", int64_t(d));
+    if (most[d] >= size)
+      throw Error(TN_ERROR_VALUE, "size is inconsistent with indices: for dim ", int64_t(d), ", size is ", size,
+                  " but found index ", most[d]);
+  }
+}
+
+tn_status sparse_coo_tensor(Call& call, Tensor, Tensor indices, Tensor values, Ints sizes, bool check, bool coalesced) {
+  check_parts(indices, values, sizes);
+  Ops op(call);
+  if (check) check_range(op, indices, sizes);
+  give(call, 0, indices, values, coalesced);
+  return TN_OK;
+}
+TN_KERNEL(_sparse_coo_tensor, sparse_coo_tensor, layouts("strided|sparse_coo").mixed_dtypes().any_strides());
+
+tn_status with_values(Call& call, Tensor, Tensor self, Tensor values) {
+  if (values.ndim() == 0 || values.size(0) != nnz(self))
+    throw Error(TN_ERROR_VALUE, "expected ", nnz(self), " values, got a tensor of ", values.sizes());
+  give(call, 0, indices(self), values, coalesced(self));
+  return TN_OK;
+}
+TN_KERNEL(_with_values, with_values, layouts("sparse_coo,strided").mixed_dtypes().any_strides());
+
+tn_status mark(Call& call, Tensor, Tensor self, bool coalesced) {
+  give(call, 0, indices(self), values(self), coalesced);
+  return TN_OK;
+}
+TN_KERNEL(_coalesced, mark, layouts("sparse_coo").any_strides());
+
+tn_status shared_values(Call& call, Tensor out, Tensor self) {
+  if (!coalesced(self))
+    throw Error(TN_ERROR_VALUE, "cannot get values on an uncoalesced tensor, please call .coalesce() first");
+  Ops op(call);
+  op.copy(out, values(self));
+  return TN_OK;
+}
+TN_KERNEL(_shared_values, shared_values, layouts("sparse_coo").any_strides());
+
+tn_status nothing(Call& call, Ints sizes, int sparse, DType dtype, Device device) {
+  const int64_t at[] = {sparse, 0};
+  alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
+  alloc_component(call, 0, kValues, span(value_sizes(0, sizes, sparse)), dtype);
+  set_layout_flags(call, 0, kCoalesced);
+  (void)device;
+  return TN_OK;
+}
+
+tn_status empty_like(Call& call, Tensor out, Tensor self, std::optional<DType> dtype, std::optional<Layout>,
+                     std::optional<Device> device, std::optional<bool>, std::optional<int64_t>) {
+  (void)out;
+  return nothing(call, self.sizes(), sparse_dim(self), dtype.value_or(self.dtype()), device.value_or(self.device()));
+}
+TN_KERNEL(empty_like, empty_like, layouts("sparse_coo").any_strides());
+
+tn_status zero(Call& call, Tensor, Tensor self) {
+  return nothing(call, self.sizes(), sparse_dim(self), self.dtype(), self.device());
+}
+TN_KERNEL(zero, zero, layouts("sparse_coo").any_strides());
+
+}  // namespace
+}  // namespace tenon::coo

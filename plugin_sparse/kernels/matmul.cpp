@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices, of which one or both are sparse. A row of a product is the sum of the rows of the other matrix
+// that the elements of its row pick.
+#include "plugin_sparse/coo.h"
+#include "plugin_sparse/spmm.h"
+#include "tenon/sdk/ops/addmm.h"
+#include "tenon/sdk/ops/hspmm.h"
+#include "tenon/sdk/ops/mm.h"
+#include "tenon/sdk/ops/mv.h"
+#include "tenon/sdk/ops/sspaddmm.h"
+
+namespace tenon::coo {
+
+void add_product(Ops& op, const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  if (nnz(a) == 0) return;
+  const Tensor rows = op.pick(b, 0, op.row(indices(a), 1));
+  const int64_t column[] = {nnz(a), 1};
+  const Tensor factors = op("reshape", {value(values(a)), value(Ints(column, 2))});
+  op.add_rows(out, op.row(indices(a), 0), op("mul.Tensor", {value(rows), value(factors)}), alpha);
+}
+
+namespace {
+
+const Scalar kOne = Scalar::of(int64_t{1});
+
+void check_matrix(const Tensor& t) {
+  if (t.ndim() != 2 || sparse_dim(t) != 2)
+    throw Error(TN_ERROR_VALUE, "expected a sparse matrix with 2 sparse dimensions, got ", t.sizes(), " with ",
+                int64_t{sparse_dim(t)});
+}
+
+// Row by row of a, in the order of its elements: each picks the elements of a row of b.
+void both_sparse(Call& call, const Tensor& a, const Tensor& b) {
+  Ops op(call);
+  const Coo x = coalesce(op, a), y = coalesce(op, b);
+  const Tensor rows = op.row(y.indices, 0), wanted = op.row(x.indices, 1);
+  const Tensor begin = op("searchsorted.Tensor", {value(rows), value(wanted)});
+  const Tensor end = op("searchsorted.Tensor", {value(rows), value(wanted), value(false), value(true)});
+  const Tensor count = op("sub.Tensor", {value(end), value(begin)});
+  // Which element of a each product is of, and the how many-th of its row.
+  const Tensor of_a = op("repeat_interleave.Tensor", {value(count)});
+  const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
+  const Tensor within = op("sub.Tensor", {value(op.arange(of_a.numel(), a.device())), value(op.pick(before, 0, of_a))});
+  const Tensor of_b = op("add.Tensor", {value(op.pick(begin, 0, of_a)), value(within)});
+  const Tensor v = op("mul.Tensor", {value(op.pick(x.values, 0, of_a)), value(op.pick(y.values, 0, of_b))});
+  const Tensor at = op.stack({op.pick(op.row(x.indices, 0), 0, of_a), op.pick(op.row(y.indices, 1), 0, of_b)}, 0);
+  const Coo sums = coalesce(op, at, v, Ints(call.abi()->out[0].u.tensor->sizes, 2));
+  give(call, sums);
+}
+
+tn_status mm(Call& call, Tensor out, Tensor self, Tensor mat2) {
+  if (!is_strided(self)) check_matrix(self);
+  if (!is_strided(mat2)) check_matrix(mat2);
+  if (!is_strided(self) && !is_strided(mat2)) {
+    both_sparse(call, self, mat2);
+    return TN_OK;
+  }
+  Ops op(call);
+  const Tensor sum = op.zeros(out.sizes(), out.dtype(), out.device());
+  if (!is_strided(self)) {
+    add_product(op, sum, self, mat2, kOne);
+  } else {
+    // The transposed product, by columns of self.
+    const Tensor columns = op.pick(self, 1, op.row(indices(mat2), 0));
+    op("index_add_", {value(sum), value(int64_t{1}), value(op.row(indices(mat2), 1)),
+                      value(op("mul.Tensor", {value(columns), value(values(mat2))})), value(kOne)});
+  }
+  op.copy(out, sum);
+  return TN_OK;
+}
+TN_KERNEL(mm, mm, layouts("strided|sparse_coo,strided|sparse_coo").any_strides());
+
+tn_status mv(Call& call, Tensor out, Tensor self, Tensor vec) {
+  check_matrix(self);
+  Ops op(call);
+  const Tensor sum = op.zeros(out.sizes(), out.dtype(), out.device());
+  if (nnz(self) > 0) {
+    const Tensor picked = op.pick(vec, 0, op.row(indices(self), 1));
+    op.add_rows(sum, op.row(indices(self), 0), op("mul.Tensor", {value(picked), value(values(self))}));
+  }
+  op.copy(out, sum);
+  return TN_OK;
+}
+TN_KERNEL(mv, mv, layouts("sparse_coo,strided").any_strides());
+
+bool is_zero(const Scalar& s) { return s.is_float() ? s.to<double>() == 0 : s.to<int64_t>() == 0; }
+
+tn_status addmm(Call& call, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+  check_matrix(mat1);
+  Ops op(call);
+  Tensor sum;
+  if (is_zero(beta)) {
+    sum = op.zeros(out.sizes(), out.dtype(), out.device());
+  } else {
+    const Tensor scaled = op("mul.Scalar", {value(self), value(beta)});
+    sum = op("clone", {value(op("expand", {value(scaled), value(out.sizes())})), value(int64_t{0})});
+  }
+  add_product(op, sum, mat1, mat2, alpha);
+  op.copy(out, sum);
+  return TN_OK;
+}
+TN_KERNEL(addmm, addmm, layouts("strided,sparse_coo,strided").any_strides());
+
+// The rows of the product that are not empty, as a tensor with one sparse dimension.
+tn_status hspmm(Call& call, Tensor out, Tensor mat1, Tensor mat2) {
+  check_matrix(mat1);
+  Ops op(call);
+  const Coo a = coalesce(op, mat1);
+  const std::vector<Tensor> rows =
+      op.many("unique_consecutive", {value(op.row(a.indices, 0)), value(true), value(false)}, 3);
+  const int64_t sizes[] = {rows[0].numel(), out.size(1)};
+  const Tensor sum = op.zeros(Ints(sizes, 2), out.dtype(), out.device());
+  const int64_t column[] = {a.values.numel(), 1};
+  const Tensor picked = op.pick(mat2, 0, op.row(a.indices, 1));
+  const Tensor factors = op("reshape", {value(a.values), value(Ints(column, 2))});
+  op.add_rows(sum, rows[1], op("mul.Tensor", {value(picked), value(factors)}));
+  give(call, 0, op("unsqueeze", {value(rows[0]), value(int64_t{0})}), sum, true);
+  return TN_OK;
+}
+TN_KERNEL(hspmm, hspmm, layouts("sparse_coo,strided").any_strides());
+
+// beta * self + alpha * (mat1 @ mat2), each element of the product kept.
+tn_status sspaddmm(Call& call, Tensor, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
+  check_matrix(self);
+  check_matrix(mat1);
+  Ops op(call);
+  const Coo a = coalesce(op, mat1);
+  const int64_t n = a.values.numel(), k = mat2.size(1), flat[] = {n * k};
+  const int64_t column[] = {n, 1}, both[] = {n, k};
+  const Tensor factors = op("reshape", {value(a.values), value(Ints(column, 2))});
+  const Tensor products = op("mul.Tensor", {value(op.pick(mat2, 0, op.row(a.indices, 1))), value(factors)});
+  const Tensor rows =
+      op("expand", {value(op("reshape", {value(op.row(a.indices, 0)), value(Ints(column, 2))})), value(Ints(both, 2))});
+  const Tensor columns = op("expand", {value(op.arange(k, mat2.device())), value(Ints(both, 2))});
+  const Tensor at = op.stack(
+      {op("reshape", {value(rows), value(Ints(flat, 1))}), op("reshape", {value(columns), value(Ints(flat, 1))})}, 0);
+  const Tensor v = op("reshape", {value(op("mul.Scalar", {value(products), value(alpha)})), value(Ints(flat, 1))});
+  const Tensor own = op("mul.Scalar", {value(values(self)), value(beta)});
+  give(call, coalesce(op, op.cat({indices(self), at}, 1), op.cat({own, v}, 0), self.sizes()));
+  return TN_OK;
+}
+TN_KERNEL(sspaddmm, sspaddmm, layouts("sparse_coo,sparse_coo,strided").any_strides());
+
+}  // namespace
+}  // namespace tenon::coo

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Products and quotients by elements.
+#include "plugin_sparse/coo.h"
+#include "plugin_sparse/values_at.h"
+#include "tenon/sdk/ops/div.h"
+#include "tenon/sdk/ops/mul.h"
+
+namespace tenon::coo {
+namespace {
+
+// Of two coalesced tensors: where the keys of the shorter one are found among the other's.
+void intersection(Call& call, const Tensor& a, const Tensor& b) {
+  if (sparse_dim(a) != sparse_dim(b))
+    throw Error(TN_ERROR_VALUE, "expected the same number of sparse dimensions, got ", int64_t{sparse_dim(a)}, " and ",
+                int64_t{sparse_dim(b)});
+  Ops op(call);
+  const Coo x = coalesce(op, a), y = coalesce(op, b);
+  const Ints first(a.sizes().data(), sparse_dim(a));
+  if (x.values.size(0) == 0 || y.values.size(0) == 0) {
+    const int64_t at[] = {first.size(), 0};
+    alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
+    alloc_component(call, 0, kValues, span(value_sizes(0, a.sizes(), sparse_dim(a))), a.dtype());
+    set_layout_flags(call, 0, kCoalesced);
+    return;
+  }
+  const Tensor keys = op.keys(x.indices, first), have = op.keys(y.indices, first);
+  const Tensor place = op("clamp", {value(op("searchsorted.Tensor", {value(have), value(keys)})), value(int64_t{0}),
+                                    value(have.numel() - 1)});
+  const Tensor found = op("eq.Tensor", {value(op.pick(have, 0, place)), value(keys)});
+  const Tensor kept = op("reshape", {value(op("nonzero", {value(found)})), value(Ints(&kAll, 1))});
+  const Tensor other = op.pick(y.values, 0, op.pick(place, 0, kept));
+  give(call, 0, op.pick(x.indices, 1, kept), op("mul.Tensor", {value(op.pick(x.values, 0, kept)), value(other)}), true);
+}
+
+tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
+  if (!is_strided(self) && !is_strided(other)) {
+    intersection(call, self, other);
+    return TN_OK;
+  }
+  const Tensor sparse = is_strided(self) ? other : self, dense = is_strided(self) ? self : other;
+  Ops op(call);
+  const Tensor by = dense.ndim() == 0 ? dense : values_at(op, dense, indices(sparse));
+  give(call, 0, indices(sparse), op("mul.Tensor", {value(values(sparse)), value(by)}), coalesced(sparse));
+  return TN_OK;
+}
+TN_KERNEL(mul_Tensor, mul, layouts("strided|sparse_coo,strided|sparse_coo").any_strides());
+
+tn_status mul_number(Call& call, Tensor, Tensor self, Scalar other) {
+  Ops op(call);
+  give(call, 0, indices(self), op("mul.Scalar", {value(values(self)), value(other)}), coalesced(self));
+  return TN_OK;
+}
+TN_KERNEL(mul_Scalar, mul_number, layouts("sparse_coo").any_strides());
+
+tn_status div(Call& call, Tensor, Tensor self, Tensor other) {
+  Ops op(call);
+  give(call, 0, indices(self), op("div.Tensor", {value(values(self)), value(other)}), coalesced(self));
+  return TN_OK;
+}
+TN_KERNEL(div_Tensor, div, layouts("sparse_coo,strided").any_strides());
+
+tn_status div_number(Call& call, Tensor, Tensor self, Scalar other) {
+  Ops op(call);
+  give(call, 0, indices(self), op("div.Scalar", {value(values(self)), value(other)}), coalesced(self));
+  return TN_OK;
+}
+TN_KERNEL(div_Scalar, div_number, layouts("sparse_coo").any_strides());
+
+}  // namespace
+}  // namespace tenon::coo

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The layout "sparse_coo": indices [sparse_dim, nnz] of int64 and values [nnz, dense sizes...].
+#include "tenon/sdk/plugin.h"
+
+#include "plugin_sparse/coo.h"
+#include "plugin_sparse/infer.h"
+
+namespace tenon::coo {
+constexpr tn_ext_layout kCooLayout = own_layout(kLayout, "indices,values", "coalesced", &infer);
+}  // namespace tenon::coo
+
+TN_PLUGIN(tenon::sdk::PluginInfo{}.name("sparse").vendor("Tenon").device("any").host_memory().unloadable().ext(
+    &tenon::coo::kCooLayout.head));
