@@ -4,7 +4,8 @@
 # tenon_add_plugin(NAME x SOURCES a.cpp ...
 #   DEVICE cpu                    the device its kernels serve, by name
 #   [LANGUAGES CXX ...]           of the sources: C, CXX, CUDA; default: those of the sources' names
-#   [LAYOUTS sparse_coo ...]      layouts other than strided: it is then opened at the first use of one of them
+#   [LAYOUTS sparse_coo ...]      layouts other than strided: it is then opened at the first use of one of them, and not
+#                                 before the device is used, unless that is any or cpu
 #   [PRIORITY n]                  plugins of one device are opened from the highest down; default 0
 #   [VARIANT x]                   of the plugins of one device with the same x only the best that this processor can run
 #                                 is opened: highest PRIORITY, or named in TENON_PLUGINS_PREFER

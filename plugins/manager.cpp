@@ -8,6 +8,7 @@
 
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/log.h"
 
 namespace tenon::plugins {
@@ -180,13 +181,25 @@ Manager::Entry* Manager::serving_variant(const Entry& e) {
   return nullptr;
 }
 
+// A plugin of a device and of layouts waits for both; "any" is asked for where an op or a dtype is unknown.
 void Manager::open_for_device(std::string_view device) {
-  // One that has layouts of its own waits for the first of them; "any" is asked for where an op or a dtype is unknown.
-  open_where([&](const Info& i) { return i.device == device && (i.layouts.empty() || device == "any"); });
+  Lock lock(mutex_);
+  asked_.emplace(device);
+  open_where([&](const Info& i) {
+    const bool awaited = std::any_of(i.layouts.begin(), i.layouts.end(), [&](auto& l) { return asked_.count(l) > 0; });
+    return i.device == device && (i.layouts.empty() || device == "any" || awaited);
+  });
 }
 
 void Manager::open_for_layout(std::string_view layout) {
-  open_where([&](const Info& i) { return contains(i.layouts, layout); });
+  Lock lock(mutex_);
+  asked_.emplace(layout);
+  open_where([&](const Info& i) {
+    return contains(i.layouts, layout) && (i.device == "any" || i.device == "cpu" || asked_.count(i.device) > 0);
+  });
+  const int slot = core::layout_slot_from_name(layout);
+  if (slot >= 0 && core::layout_ext(slot) != nullptr) return;
+  open_where([&](const Info& i) { return contains(i.layouts, layout); });  // one of them may bring it
 }
 
 void Manager::open_all() {

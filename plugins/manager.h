@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,7 @@ class Manager final : public core::BackendSource {
 
   std::recursive_mutex mutex_;
   bool scanned_ = false;
+  std::set<std::string, std::less<>> asked_;  // devices and layouts that have been used
   SearchPath path_;
   Entries entries_;
 };

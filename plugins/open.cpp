@@ -10,6 +10,7 @@
 #include "tenon/core/allocator.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/core/log.h"
 
 namespace tenon::plugins {
@@ -71,6 +72,7 @@ void Manager::open_or_throw(Entry& e) {
     throw BackendError(core::join(e.info.library, ": variant ", e.info.variant, " of ", e.info.device,
                                   " is served by plugin ", other->info.name, "; unload that first"));
   }
+  for (const std::string& l : e.info.layouts) core::reserve_layout(l);  // another plugin may bring it, and later
   probe(e, expected);
   e.id = file.id;
   ProcessState before;

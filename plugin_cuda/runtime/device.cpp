@@ -8,9 +8,27 @@
 #include "plugin_cuda/runtime/runtime.h"
 
 namespace tenon::cuda {
-namespace {
 
 using sdk::Error;
+
+cudaStream_t native(int index, const tn_stream* stream) {
+  if (stream) return stream->stream;
+  Gpu& g = gpu(index);
+  cudaStream_t s = __atomic_load_n(&g.main.stream, __ATOMIC_ACQUIRE);
+  if (s) return s;
+  std::lock_guard<std::mutex> hold(g.lock);
+  if (g.main.stream) return g.main.stream;
+  UncapturedGuard free_to_make;
+  if (cudaError_t e = cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); e != cudaSuccess) {
+    (void)cudaGetLastError();
+    throw Error(TN_ERROR_BACKEND, "cudaStreamCreateWithFlags failed: ", cudaGetErrorName(e));
+  }
+  g.main.index = index;
+  __atomic_store_n(&g.main.stream, s, __ATOMIC_RELEASE);
+  return s;
+}
+
+namespace {
 
 #define CUDA_CALL(index, call, ...) check(call(__VA_ARGS__), #call, index)
 

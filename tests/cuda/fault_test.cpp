@@ -5,18 +5,12 @@
 #include <unistd.h>
 
 #include "tenon/stream.h"
-#include "tests/cuda/support.h"
+#include "tests/cuda/fault.h"
 
 namespace tenon::test {
 namespace {
 
 class CudaFault : public Cuda {};
-
-int64_t alive() {
-  int64_t n = 0;
-  for (int what = TENON_FAKE_MEMORY; what <= TENON_FAKE_HANDLES; ++what) n += tenon_fake_alive(what);
-  return n;
-}
 
 // Both devices, memory, copies of each kind, streams, events, pinned memory.
 void a_bit_of_everything() {
@@ -60,37 +54,6 @@ void a_bit_of_everything() {
   tn_device_props p{};
   p.struct_size = sizeof p;
   core::check_device(cuda_slot(), 0, "props", a.props(a.context, 0, &p));
-}
-
-// The n-th call fails, for n = 1, 2, ... until the work is done before its n-th call. Returns how many were injected.
-template <class F>
-int each_call_fails_once(cudaError_t code, F&& work) {
-  work();
-  trim();
-  const int64_t before = alive();
-  int raised = 0;
-  for (int n = 1;; ++n) {
-    const int64_t injected = tenon_fake_injected();
-    tenon_fake_fail(n, code);
-    const std::string text = text_of<std::exception>(work);
-    const bool hit = tenon_fake_injected() > injected;
-    tenon_fake_fail(0, 0);
-    if (!hit) {
-      EXPECT_EQ(text, "");
-      printf("%d calls failed with %s, %d of them raised an error\n", n - 1, cudaGetErrorName(code), raised);
-      return n - 1;
-    }
-    if (!text.empty()) {
-      ++raised;
-      EXPECT_TRUE(has(text, "failed") || has(text, "out of memory")) << text;
-      EXPECT_TRUE(has(text, "cuda")) << text;
-    }
-    trim();
-    EXPECT_EQ(alive(), before) << "after a failure of call " << n << ": " << text;
-    EXPECT_EQ(text_of<std::exception>(work), "") << "the work after a failure of call " << n;
-    trim();
-    EXPECT_EQ(alive(), before) << "after the work behind a failure of call " << n;
-  }
 }
 
 TEST_F(CudaFault, EachCallFailsOnce) {

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Kernels for sparse tensors on NVIDIA GPUs. The layout is libtenon_sparse.so's and the device libtenon_cuda.so's; this
+// plugin knows neither, and opens without both.
+#include "tenon/sdk/plugin.h"
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+namespace {
+
+tn_status init(const tn_host&, tn_str* why) {
+  static auto& text = *new std::string;  // read after init has returned
+  tn_status status = TN_OK;
+  try {
+    text = start();
+    if (!text.empty()) status = TN_NO_DEVICE;
+  } catch (const sdk::Error& e) {
+    text = e.what();
+    status = e.code();
+  }
+  *why = {text.data(), text.size()};
+  return status;
+}
+
+tn_str describe() {
+  static auto& text = *new std::string;
+  text = description();
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+}  // namespace tenon::cuda
+
+TN_PLUGIN_INIT(tenon::cuda::init, tenon::sdk::PluginInfo{}
+                                      .name("sparse_cuda")
+                                      .vendor("Tenon")
+                                      .device("cuda")
+                                      .host_memory()
+                                      .unloadable()
+                                      .shutdown(tenon::cuda::stop)
+                                      .describe(tenon::cuda::describe));
