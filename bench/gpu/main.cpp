@@ -102,6 +102,22 @@ void memory_rows() {
   print("G9", "200,000 checked rows of 256", device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
 }
 
+// 16 elements a row anywhere, and four million elements of which some meet; neither is looked at.
+constexpr int64_t kRows = 1 << 20, kEach = 16, kWide = 64, kMany = 4 * kRows;
+const char kProduct[] = "sparse 2^20 rows of 16 x 64", kCoalesce[] = "coalesce of 2^22";
+
+void sparse_rows() {
+  const TensorOptions whole = TensorOptions(kLong).device(kCUDA);
+  const Tensor row = arange(kRows * kEach, whole).div(kEach, "floor"),
+               column = randint(0, kRows, {kRows * kEach}, whole);
+  const Tensor t = _sparse_coo_tensor_unsafe(stack({row, column}), randn_on({kRows * kEach}), {kRows, kRows}, {}, true);
+  const Tensor x = randn_on({kRows, kWide});
+  print("G8", kProduct, device_ms(5, [&] { (void)t.mm(x); }), "ms");
+  const Tensor at = stack({randint(0, kRows, {kMany}, whole), randint(0, 4, {kMany}, whole)});
+  const Tensor many = _sparse_coo_tensor_unsafe(at, randn_on({kMany}), {kRows, 4}, {}, false);
+  print("G8", kCoalesce, device_ms(5, [&] { (void)many.coalesce(); }), "ms");
+}
+
 // Seven elements go past for each parameter: it and two moments both ways, and the gradient.
 void optimizer_rows() {
   for (const auto& [count, n] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
@@ -204,6 +220,11 @@ void floors() {
   }
   print("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
   print("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(100000, 256, 200000), "ms");
+  // Rows that elements pick, elements and results; of coalesce, both tensors.
+  const double product = static_cast<double>(kRows * kEach * (4 * kWide + 20) + kRows * kWide * 4) * 1e-6;
+  print("G8", kProduct, product / copy, "ms");
+  print("G8", core::join(kProduct, ", cuSPARSE"), tenon_floor_cusparse_ms(kRows, kEach, kWide), "ms");
+  print("G8", kCoalesce, static_cast<double>(kMany) * 40e-6 / copy, "ms");
   print("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(256 << 20), "GB/s");
 }
 
@@ -223,7 +244,8 @@ int measure(const std::string& what) {
     print("G10", "first op of a process", 1e-3 * (now_us() - begin), "ms");
   } else {
     // A row that fails is told, and the next ones are measured.
-    void (*const groups[])() = {host_rows, memory_rows, optimizer_rows, product_rows, allocator_row, overlap_row};
+    void (*const groups[])() = {host_rows,    memory_rows,   sparse_rows, optimizer_rows,
+                                product_rows, allocator_row, overlap_row};
     for (auto group : groups) {
       try {
         group();

@@ -86,6 +86,16 @@ show('G4', 'layer_norm, 8192^2', 2 * once / device_ms(20, lambda: F.layer_norm(x
 table, index = on(100000, 256), (torch.arange(200000) * 7919 % 100000).cuda()
 show('G9', '200,000 checked rows of 256', device_ms(20, lambda: table.index_select(0, index)), 'ms')
 
+n = 1 << 20
+at = torch.stack([torch.arange(16 * n, device='cuda') // 16, torch.randint(n, (16 * n,), device='cuda')])
+sparse = torch.sparse_coo_tensor(at, on(16 * n), (n, n), check_invariants=False, is_coalesced=True)
+x = on(n, 64)
+show('G8', 'sparse 2^20 rows of 16 x 64', device_ms(5, lambda: torch.sparse.mm(sparse, x)), 'ms')
+at = torch.stack([torch.randint(n, (4 * n,), device='cuda'), torch.randint(4, (4 * n,), device='cuda')])
+sparse = torch.sparse_coo_tensor(at, on(4 * n), (n, 4), check_invariants=False)
+show('G8', 'coalesce of 2^22', device_ms(5, sparse.coalesce), 'ms')
+del at, sparse
+
 for n in (10000, 1 << 20):
     params = [on(n).requires_grad_() for _ in range(50)]
     for p in params:

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_cuda/floors/floors.h"
 
-#include <cuda_runtime_api.h>
-
 #include <chrono>
+
+#include "plugin_cuda/floors/measure.h"
+
+using namespace tenon::floors;
 
 namespace {
 
@@ -22,40 +24,9 @@ double now_us() {
   return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
 }
 
-struct Memory {
-  void* p = nullptr;
-  explicit Memory(int64_t bytes) {
-    if (cudaMalloc(&p, static_cast<size_t>(bytes)) != cudaSuccess) p = nullptr;
-    if (p) cudaMemset(p, 0, static_cast<size_t>(bytes));
-  }
-  ~Memory() { cudaFree(p); }
-  Memory(const Memory&) = delete;
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(p);
-  }
-};
-
 template <class F>
 cudaError_t launch(F kernel, unsigned grid, unsigned block, cudaStream_t s, void** arguments) {
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid), dim3(block), arguments, 0, s);
-}
-
-// Of `times` runs on the stream, by events.
-template <class F>
-double device_ms(int times, F run) {
-  cudaEvent_t begin, end;
-  cudaEventCreate(&begin);
-  cudaEventCreate(&end);
-  run();
-  cudaEventRecord(begin, nullptr);
-  for (int i = 0; i < times; ++i) run();
-  cudaEventRecord(end, nullptr);
-  float ms = -1;
-  if (cudaEventSynchronize(end) != cudaSuccess || cudaEventElapsedTime(&ms, begin, end) != cudaSuccess) ms = -1;
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return ms < 0 ? -1 : ms / times;
 }
 
 }  // namespace

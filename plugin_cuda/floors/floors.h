@@ -11,6 +11,8 @@ double tenon_floor_launch_us(int launches);            // host time of one empty
 double tenon_floor_graph_us(int nodes, int launches);  // one launch of a graph of so many kernels of one element
 double tenon_floor_copy_gb_s(int64_t bytes);           // read and written, within the device
 double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t picked);  // rows picked without a check
+// A sparse matrix of so many rows and columns, `each` elements a row, times one of k columns, by cuSPARSE.
+double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k);
 double tenon_floor_first_ms(void);              // from nothing to the end of one launch, in a fresh process
 double tenon_floor_pinned_gb_s(int64_t bytes);  // host to device
 }

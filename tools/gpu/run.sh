@@ -35,7 +35,7 @@ step() {
 
 device=yes
 bin/tenon plugins --load >"$out/plugins.txt" 2>&1
-grep -E '^cuda' "$out/plugins.txt"
+grep -E '^(cuda|sparse)' "$out/plugins.txt"
 grep -qE '^cuda +opened' "$out/plugins.txt" || device=no
 if [ $device = no ]; then
   say=(echo "no device")
