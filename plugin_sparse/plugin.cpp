@@ -3,12 +3,20 @@
 // The layout "sparse_coo": indices [sparse_dim, nnz] of int64 and values [nnz, dense sizes...].
 #include "tenon/sdk/plugin.h"
 
+#include "plugin_cpu/isa.h"
 #include "plugin_sparse/coo.h"
 #include "plugin_sparse/infer.h"
 
 namespace tenon::coo {
 constexpr tn_ext_layout kCooLayout = own_layout(kLayout, "indices,values", "coalesced", &infer);
+
+// plugin_cpu says it where TENON_CPU_ISA names nothing that is served.
+tn_status init(const tn_host&, tn_str*) {
+  if (const auto name = setting("CPU_ISA")) (void)cpu::choose_isa(*name);
+  return TN_OK;
+}
 }  // namespace tenon::coo
 
-TN_PLUGIN(tenon::sdk::PluginInfo{}.name("sparse").vendor("Tenon").device("any").host_memory().unloadable().ext(
-    &tenon::coo::kCooLayout.head));
+TN_PLUGIN_INIT(tenon::coo::init,
+               tenon::sdk::PluginInfo{}.name("sparse").vendor("Tenon").device("any").host_memory().unloadable().ext(
+                   &tenon::coo::kCooLayout.head));

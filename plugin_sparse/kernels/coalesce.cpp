@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Each element once, in row-major order.
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/host/loops.h"
 #include "tenon/sdk/ops/_coalesce.h"
 
 namespace tenon::coo {
@@ -23,7 +23,8 @@ Coo composed(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes) {
 
 tn_status kernel(Call& call, Tensor, Tensor self) {
   Ops op(call);
-  give(call, composed(op, indices(self), values(self), self.sizes()));
+  const auto run = on_host(self) ? loops::coalesce : composed;
+  give(call, run(op, indices(self), values(self), self.sizes()));
   return TN_OK;
 }
 TN_KERNEL(_coalesce, kernel, layouts("sparse_coo").any_strides());
@@ -33,6 +34,7 @@ TN_KERNEL(_coalesce, kernel, layouts("sparse_coo").any_strides());
 // By the row, so that a device's own kernel serves the others here, too.
 Coo coalesce(Ops& op, const Tensor& t) {
   if (coalesced(t)) return {indices(t), values(t)};
+  if (on_host(t)) return loops::coalesce(op, indices(t), values(t), t.sizes());
   const Tensor sums = op("_coalesce", {value(t)});
   return {indices(sums), values(sums)};
 }

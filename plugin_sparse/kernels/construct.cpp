@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Making sparse tensors of their parts. Whoever checks an index does it here, once; no other kernel does.
+// Making sparse tensors of their parts. An index is checked here, once; those that nobody checked are found by the
+// loops in host memory, which look at each index that they use, and by the ops that the other kernels call.
 #include <algorithm>
 #include <limits>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // To strided tensors, and from them.
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/host/loops.h"
 #include "plugin_sparse/values_at.h"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/_to_layout.h"
@@ -27,14 +27,18 @@ Ints first(const Tensor& t, int n) { return {t.sizes().data(), n}; }
 Tensor values_at(Ops& op, const Tensor& self, const Tensor& at) {
   const int sparse = static_cast<int>(at.size(0));
   if (is_strided(self)) return op.gather_rows(self, at);
-  const Tensor keys = op.keys(at, first(self, sparse));
   if (sparse != sparse_dim(self))
     throw Error(TN_ERROR_VALUE, "the tensor has ", int64_t{sparse_dim(self)},
                 " sparse dimensions, the indices address ", int64_t{sparse});
   const Coo own = coalesce(op, self);
-  if (own.values.size(0) == 0)
-    return op.zeros(span(value_sizes(at.size(1), self.sizes(), sparse)), self.dtype(), self.device());
-  const Tensor have = op.keys(own.indices, first(self, sparse));
+  const std::vector<int64_t> sizes = value_sizes(at.size(1), self.sizes(), sparse);
+  if (on_host(self)) {
+    const Tensor out = op.empty(span(sizes), self.dtype(), self.device());
+    loops::gather(op, out, own, first(self, sparse), at);
+    return out;
+  }
+  if (own.values.size(0) == 0) return op.zeros(span(sizes), self.dtype(), self.device());
+  const Tensor have = op.keys(own.indices, first(self, sparse)), keys = op.keys(at, first(self, sparse));
   Tensor place = op("searchsorted.Tensor", {value(have), value(keys)});
   place = op("clamp", {value(place), value(int64_t{0}), value(have.numel() - 1)});
   const Tensor found = op("eq.Tensor", {value(op.pick(have, 0, place)), value(keys)});
@@ -49,12 +53,17 @@ namespace {
 tn_status to_dense(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<bool>) {
   Ops op(call);
   const int sparse = sparse_dim(self);
-  const Tensor sums = op.zeros(self.sizes(), self.dtype(), self.device());
-  if (nnz(self) > 0) {
+  const bool direct = out.contiguous() && out.dtype() == self.dtype();
+  const Tensor sums = direct ? out : op.empty(self.sizes(), self.dtype(), self.device());
+  op("zero_", {value(sums)});
+  if (on_host(self)) {
+    const Coo own = coalesce(op, self);
+    loops::scatter(op, sums, own, Scalar(), true);
+  } else if (nnz(self) > 0) {
     op.add_rows(op("view", {value(sums), value(rows_of(op, sums, sparse).sizes())}),
                 op.keys(indices(self), first(self, sparse)), values(self));
   }
-  op.copy(out, sums);
+  if (!direct) op.copy(out, sums);
   return TN_OK;
 }
 TN_KERNEL(_to_dense, to_dense, layouts("sparse_coo").any_strides().mixed_dtypes());

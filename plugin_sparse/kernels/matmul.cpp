@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices, of which one or both are sparse. A row of a product is the sum of the rows of the other matrix
 // that the elements of its row pick.
-#include "plugin_sparse/coo.h"
-#include "plugin_sparse/spmm.h"
+#include "plugin_sparse/host/loops.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/hspmm.h"
 #include "tenon/sdk/ops/mm.h"
@@ -12,17 +11,29 @@
 
 namespace tenon::coo {
 
-void add_product(Ops& op, const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
-  if (nnz(a) == 0) return;
-  const Tensor rows = op.pick(b, 0, op.row(indices(a), 1));
-  const int64_t column[] = {nnz(a), 1};
-  const Tensor factors = op("reshape", {value(values(a)), value(Ints(column, 2))});
-  op.add_rows(out, op.row(indices(a), 0), op("mul.Tensor", {value(rows), value(factors)}), alpha);
+void add_product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& dense, const Scalar& alpha,
+                 const Tensor& start) {
+  if (on_host(out) && dense.dtype() == out.dtype() && terms.values.dtype() == out.dtype()) {
+    const Tensor to = out.contiguous() ? out : op.empty(out.sizes(), out.dtype(), out.device());
+    loops::product(op, to, terms, dense, alpha, start);
+    if (to.abi() != out.abi()) op.copy(out, to);
+    return;
+  }
+  const Tensor sum = start.defined() ? op("clone", {value(start), value(int64_t{0})})
+                                     : op.zeros(out.sizes(), out.dtype(), out.device());
+  if (terms.rows.numel() > 0) {
+    const int64_t column[] = {terms.rows.numel(), 1};
+    const Tensor factors = op("reshape", {value(terms.values), value(Ints(column, 2))});
+    op.add_rows(sum, terms.rows, op("mul.Tensor", {value(op.pick(dense, 0, terms.columns)), value(factors)}), alpha);
+  }
+  op.copy(out, sum);
 }
 
 namespace {
 
 const Scalar kOne = Scalar::of(int64_t{1});
+
+Terms terms(Ops& op, const Tensor& a) { return {op.row(indices(a), 0), op.row(indices(a), 1), values(a)}; }
 
 void check_matrix(const Tensor& t) {
   if (t.ndim() != 2 || sparse_dim(t) != 2)
@@ -57,16 +68,12 @@ tn_status mm(Call& call, Tensor out, Tensor self, Tensor mat2) {
     return TN_OK;
   }
   Ops op(call);
-  const Tensor sum = op.zeros(out.sizes(), out.dtype(), out.device());
   if (!is_strided(self)) {
-    add_product(op, sum, self, mat2, kOne);
+    add_product(op, out, terms(op, self), mat2, kOne, Tensor());
   } else {
-    // The transposed product, by columns of self.
-    const Tensor columns = op.pick(self, 1, op.row(indices(mat2), 0));
-    op("index_add_", {value(sum), value(int64_t{1}), value(op.row(indices(mat2), 1)),
-                      value(op("mul.Tensor", {value(columns), value(values(mat2))})), value(kOne)});
+    const Terms t = terms(op, mat2);
+    add_product(op, op("t", {value(out)}), {t.columns, t.rows, t.values}, op("t", {value(self)}), kOne, Tensor());
   }
-  op.copy(out, sum);
   return TN_OK;
 }
 TN_KERNEL(mm, mm, layouts("strided|sparse_coo,strided|sparse_coo").any_strides());
@@ -74,30 +81,24 @@ TN_KERNEL(mm, mm, layouts("strided|sparse_coo,strided|sparse_coo").any_strides()
 tn_status mv(Call& call, Tensor out, Tensor self, Tensor vec) {
   check_matrix(self);
   Ops op(call);
-  const Tensor sum = op.zeros(out.sizes(), out.dtype(), out.device());
-  if (nnz(self) > 0) {
-    const Tensor picked = op.pick(vec, 0, op.row(indices(self), 1));
-    op.add_rows(sum, op.row(indices(self), 0), op("mul.Tensor", {value(picked), value(values(self))}));
-  }
-  op.copy(out, sum);
+  const Tensor column = op("unsqueeze", {value(out), value(int64_t{1})});
+  add_product(op, column, terms(op, self), op("unsqueeze", {value(vec), value(int64_t{1})}), kOne, Tensor());
   return TN_OK;
 }
 TN_KERNEL(mv, mv, layouts("sparse_coo,strided").any_strides());
 
+bool is_one(const Scalar& s) { return s.is_float() ? s.to<double>() == 1 : s.to<int64_t>() == 1; }
 bool is_zero(const Scalar& s) { return s.is_float() ? s.to<double>() == 0 : s.to<int64_t>() == 0; }
 
 tn_status addmm(Call& call, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
   check_matrix(mat1);
   Ops op(call);
-  Tensor sum;
-  if (is_zero(beta)) {
-    sum = op.zeros(out.sizes(), out.dtype(), out.device());
-  } else {
-    const Tensor scaled = op("mul.Scalar", {value(self), value(beta)});
-    sum = op("clone", {value(op("expand", {value(scaled), value(out.sizes())})), value(int64_t{0})});
+  Tensor start;
+  if (!is_zero(beta)) {
+    start = is_one(beta) ? self : op("mul.Scalar", {value(self), value(beta)});
+    start = op("expand", {value(start), value(out.sizes())});
   }
-  add_product(op, sum, mat1, mat2, alpha);
-  op.copy(out, sum);
+  add_product(op, out, terms(op, mat1), mat2, alpha, start);
   return TN_OK;
 }
 TN_KERNEL(addmm, addmm, layouts("strided,sparse_coo,strided").any_strides());
@@ -110,11 +111,8 @@ tn_status hspmm(Call& call, Tensor out, Tensor mat1, Tensor mat2) {
   const std::vector<Tensor> rows =
       op.many("unique_consecutive", {value(op.row(a.indices, 0)), value(true), value(false)}, 3);
   const int64_t sizes[] = {rows[0].numel(), out.size(1)};
-  const Tensor sum = op.zeros(Ints(sizes, 2), out.dtype(), out.device());
-  const int64_t column[] = {a.values.numel(), 1};
-  const Tensor picked = op.pick(mat2, 0, op.row(a.indices, 1));
-  const Tensor factors = op("reshape", {value(a.values), value(Ints(column, 2))});
-  op.add_rows(sum, rows[1], op("mul.Tensor", {value(picked), value(factors)}));
+  const Tensor sum = op.empty(Ints(sizes, 2), out.dtype(), out.device());
+  add_product(op, sum, {rows[1], op.row(a.indices, 1), a.values}, mat2, kOne, Tensor());
   give(call, 0, op("unsqueeze", {value(rows[0]), value(int64_t{0})}), sum, true);
   return TN_OK;
 }

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The sum of two tensors whose elements are in order, each once: one pass finds what each element of the sum is made
+// of, one writes it.
+#include <algorithm>
+
+#include "plugin_sparse/host/keys.h"
+#include "plugin_sparse/host/loops.h"
+
+namespace tenon::coo::loops {
+namespace {
+
+constexpr int64_t kBlock = 32768;  // elements of both
+enum From : uint8_t { kA = 1, kB = 2 };
+
+// How many of each lie before.
+struct Place {
+  int64_t a, b;
+};
+
+// So that all before are lower than all behind, and an element that both have is not cut in two.
+Place place_of(const Numbers& a, const Numbers& b, int64_t before) {
+  int64_t low = std::max<int64_t>(0, before - b.n), high = std::min(before, a.n);
+  while (low < high) {
+    const int64_t mid = low + (high - low) / 2;
+    if (a[mid] <= b[before - mid - 1])
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  const int64_t rest = before - low;
+  const bool cut = low > 0 && rest < b.n && a[low - 1] == b[rest];
+  return {low, rest + cut};
+}
+
+// What the elements of the sum come from, one byte each; how many there are.
+int64_t plan_between(const Numbers& a, const Numbers& b, Place from, Place to, uint8_t* plan) {
+  const uint64_t *x = a.words + from.a, *y = b.words + from.b, *x_end = a.words + to.a, *y_end = b.words + to.b;
+  uint8_t* p = plan;
+  while (x < x_end && y < y_end) {
+    const bool has_a = *x <= *y, has_b = *y <= *x;
+    *p++ = static_cast<uint8_t>(has_a * kA | has_b * kB);
+    x += has_a;
+    y += has_b;
+  }
+  p = std::fill_n(p, x_end - x, uint8_t{kA});
+  p = std::fill_n(p, y_end - y, uint8_t{kB});
+  return p - plan;
+}
+
+struct Plan {
+  std::vector<Place> places;   // where each block begins, and the end
+  std::vector<int64_t> first;  // elements of the sum before each block, and all
+  const uint8_t* from;
+};
+
+Plan plan(Ops& op, const Numbers& a, const Numbers& b) {
+  const int64_t n = a.n + b.n, blocks = (n + kBlock - 1) / kBlock;
+  auto* from = scratch<uint8_t>(op, n);
+  Plan out{{}, std::vector<int64_t>(static_cast<std::size_t>(blocks + 1), 0), from};
+  for (int64_t i = 0; i <= blocks; ++i) out.places.push_back(place_of(a, b, std::min(n, i * kBlock)));
+  parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Place* p = out.places.data() + i;
+      out.first[static_cast<std::size_t>(i + 1)] = plan_between(a, b, p[0], p[1], from + p->a + p->b);
+    }
+  });
+  for (std::size_t i = 1; i < out.first.size(); ++i) out.first[i] += out.first[i - 1];
+  return out;
+}
+
+// f(element of the sum, of a, of b, where it comes from) for a block.
+template <class F>
+void each(const Plan& plan, int64_t block, F&& f) {
+  Place at = plan.places[static_cast<std::size_t>(block)];
+  const uint8_t* from = plan.from + at.a + at.b;
+  const int64_t end = plan.first[static_cast<std::size_t>(block + 1)];
+  for (int64_t i = plan.first[static_cast<std::size_t>(block)]; i < end; ++i) {
+    const uint8_t what = *from++;
+    f(i, at.a, at.b, what);
+    at.a += what & kA;
+    at.b += what >> 1;
+  }
+}
+
+// p if take, else q, without a branch: which of two it is cannot be foreseen.
+template <class T>
+const T* select(bool take, const T* p, const T* q) {
+  const auto x = reinterpret_cast<uintptr_t>(p), y = reinterpret_cast<uintptr_t>(q);
+  return reinterpret_cast<const T*>(y ^ ((x ^ y) & (uintptr_t{0} - uintptr_t{take})));
+}
+
+void write_indices(const Plan& plan, int64_t block, const Tensor& a, const Tensor& b, const Tensor& out) {
+  for (int64_t d = 0; d < out.size(0); ++d) {
+    const int64_t *x = a.data<const int64_t>() + d * a.size(1), *y = b.data<const int64_t>() + d * b.size(1);
+    int64_t* to = out.data<int64_t>() + d * out.size(1);
+    each(plan, block, [&](int64_t i, int64_t p, int64_t q, uint8_t what) { to[i] = *select(what & kA, x + p, y + q); });
+  }
+}
+
+template <class T>
+void write_values(const Plan& plan, int64_t block, const Tensor& a, const Tensor& b, const Tensor& out) {
+  using A = compute_t<T>;
+  const T *x = a.data<const T>(), *y = b.data<const T>();
+  T* to = out.data<T>();
+  const int64_t inner = out.numel() / out.size(0);
+  if (inner == 1) {
+    const T zero = T(A(0));
+    each(plan, block, [&](int64_t i, int64_t p, int64_t q, uint8_t what) {
+      to[i] = T(plus<A>(*select(what & kA, x + p, &zero), *select(what & kB, y + q, &zero)));
+    });
+    return;
+  }
+  each(plan, block, [&](int64_t i, int64_t p, int64_t q, uint8_t what) {
+    if (what != (kA | kB)) {
+      std::copy_n(what == kA ? x + p * inner : y + q * inner, inner, to + i * inner);
+      return;
+    }
+    for (int64_t j = 0; j < inner; ++j) to[i * inner + j] = T(plus<A>(x[p * inner + j], y[q * inner + j]));
+  });
+}
+
+}  // namespace
+
+bool merge(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes, Coo& sum) {
+  const Coo a{contiguous(op, given_a.indices), contiguous(op, given_a.values)};
+  const Coo b{contiguous(op, given_b.indices), contiguous(op, given_b.values)};
+  const Numbers x = number(op, a.indices, sizes, false), y = number(op, b.indices, sizes, false);
+  if (!x.strict || !y.strict) return false;
+  const Plan p = plan(op, x, y);
+  const int64_t n = p.first.back(), shape[] = {sizes.size(), n};
+  sum = {op.empty(Ints(shape, 2), kInt64, a.values.device()),
+         op.empty(span(value_sizes(n, a.values.sizes(), 1)), a.values.dtype(), a.values.device())};
+  if (n == 0) return true;
+  dispatch_all(a.values.dtype(), [&](auto tag) {
+    parallel_for(static_cast<int64_t>(p.places.size()) - 1, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        write_indices(p, i, a.indices, b.indices, sum.indices);
+        write_values<tn_type(tag)>(p, i, a.values, b.values, sum.values);
+      }
+    });
+  });
+  return true;
+}
+
+}  // namespace tenon::coo::loops
