@@ -108,6 +108,10 @@ const std::map<std::string, double>& targets() {
       {"resnet18_b1", 0.7},
       {"resnet18_b8", 0.8},
       {"sdpa_8x512x64", 1.0},
+      {"coalesce_655k", 0.35},
+      {"spmm_65k", 0.35},
+      {"spmm_262k", 0.3},
+      {"sparse_add", 0.4},
       {"save_512MB", 0.8},
       {"load_512MB", 0.55},
   };

@@ -31,4 +31,5 @@ void memory_rows(Suite& s);
 void pointwise_rows(Suite& s);
 void compute_rows(Suite& s);
 void nets_rows(Suite& s);
+void sparse_rows(Suite& s);
 void files_rows(Suite& s);
