@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Elements of a sparse tensor by the number of their place: the row-major one of their indices. Its construction has
-// checked that these are in range and that the number of places fits an int64.
+// checked that the number of places fits an int64. Indices are looked at where they are used, as a program may vouch
+// for them itself (_sparse_coo_tensor_unsafe).
 #pragma once
 
 #include <algorithm>
 
 #include "plugin_cuda/device/dense.cuh"
+#include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/order.cuh"
 #include "plugin_sparse/coo.h"
 #include "tenon/sdk/loops.h"
@@ -21,18 +23,20 @@ struct Places {
   int64_t n;
   int32_t dims;
   int64_t size[sdk::kMaxDims];
+  Faults faults;
 
-  Places(const int64_t* at, int64_t n, const sdk::Ints& sizes)
-      : at(at), n(n), dims(static_cast<int32_t>(sizes.size())), size{} {
+  Places(const sdk::Call& call, const int64_t* at, int64_t n, const sdk::Ints& sizes)
+      : at(at), n(n), dims(static_cast<int32_t>(sizes.size())), size{}, faults(call) {
     std::copy(sizes.begin(), sizes.end(), size);
   }
-  Places(const sdk::Tensor& indices, const sdk::Ints& sizes)
-      : Places(indices.data<int64_t>(), indices.size(1), sdk::Ints(sizes.data(), indices.size(0))) {}
+  Places(const sdk::Call& call, const sdk::Tensor& indices, const sdk::Ints& sizes)
+      : Places(call, indices.data<int64_t>(), indices.size(1), sdk::Ints(sizes.data(), indices.size(0))) {}
 
   TN_DEVICE uint64_t number(int64_t i) const {
     uint64_t number = 0;
     for (int d = 0; d < dims; ++d) {
-      number = number * static_cast<uint64_t>(size[d]) + static_cast<uint64_t>(at[d * n + i]);
+      const int64_t index = faults.checked(at[d * n + i], size[d]);
+      number = number * static_cast<uint64_t>(size[d]) + static_cast<uint64_t>(index);
     }
     return number;
   }

@@ -21,9 +21,10 @@ struct Product {
   Dense values, right, self, out;
   int64_t self_row, self_column;  // strides of self; it may be absent
   C alpha, beta;
-  int64_t m, n;
+  int64_t m, n, deep;     // of out; rows of right
   const int64_t* starts;  // of the rows among the elements; m + 1
   int across, groups;     // powers of 2, together at most a warp
+  Faults faults;
 
   // Of the first of the columns that this lane has in a tile of them.
   template <int V>
@@ -46,7 +47,7 @@ struct Columns {
     for (int k = 0; k < V; ++k) v[k] = C(0);
   }
   TN_DEVICE void add_product(const Product<C>& p, int64_t element, int64_t column) {
-    const int64_t i = p.rows.position(element), at = p.columns[i] * p.n + column;
+    const int64_t i = p.rows.position(element), at = p.faults.checked(p.columns[i], p.deep) * p.n + column;
     if constexpr (V == 1) {
       v[0] += p.values.template get<C>(i) * p.right.template get<C>(at);
     } else {
@@ -113,7 +114,9 @@ __global__ void multiply_long_rows(Product<C> p) {
   const int group = lane() / p.across, groups = kRowWarps * p.groups;  // which are whole warps here
   const int64_t tiles = p.template tiles<Sum::n>();
   for (int64_t at = blockIdx.x * kLongRow; at < p.rows.n; at += gridDim.x * kLongRow) {
-    const int64_t row = static_cast<int64_t>(p.rows.numbers[at]), begin = p.starts[row], end = p.starts[row + 1];
+    const int64_t row = static_cast<int64_t>(p.rows.numbers[at]);
+    if (row < 0 || row >= p.m) continue;
+    const int64_t begin = p.starts[row], end = p.starts[row + 1];
     if (end - begin <= kLongRow || at - begin >= kLongRow) continue;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const int64_t column = p.template column<Sum::n>(tile);

@@ -38,7 +38,7 @@ __global__ void write_heads(Heads h, Places p, int64_t* indices, uint32_t* rows)
 
 tn_status coalesce(Call& call, Tensor, Tensor self) {
   const Tensor at = coo::indices(self), values = coo::values(self);
-  const Places places(at, self.sizes());
+  const Places places(call, at, self.sizes());
   const int64_t n = places.n;
   if (n > kMostSorted) return TN_DECLINED;
   const Pairs pairs = sort_places(call, places, kStartsBytes);

@@ -15,8 +15,8 @@ using namespace sdk;
 // to = scale * t, or is increased by it. `to` is row-major.
 void put(const Call& call, const Tensor& to, const Tensor& t, bool adds, const Scalar& scale) {
   const Tensor values = coo::values(t);
-  const Places places(coo::indices(t), t.sizes());
-  if (places.n == 0 || values.numel() == 0) return;
+  const Places places(call, coo::indices(t), t.sizes());
+  if (to.numel() == 0 || values.numel() == 0) return;
   const Sums sums{Dense(values), Dense(to), values.numel() / places.n, nullptr, adds};
   if (coo::coalesced(t))
     put_each(call, places, sums, scale);

@@ -37,7 +37,7 @@ __global__ void take_found(const U* from, const int64_t* found, U* out, int64_t 
 // A coalesced tensor's elements where `at` has its own: in the workspace's first at.n words, with the others' behind.
 const int64_t* look_up(const Call& call, const Places& at, const Tensor& indices, const Ints& sizes) {
   auto* found = call.workspace<int64_t>();
-  const Places own(indices, sizes);
+  const Places own(call, indices, sizes);
   auto* numbers = reinterpret_cast<uint64_t*>(found + at.n);
   if (own.dims == 1)
     numbers = reinterpret_cast<uint64_t*>(const_cast<int64_t*>(own.at));  // are their only index
@@ -58,7 +58,7 @@ struct Coalesced {
 
 void take_values(const Call& call, coo::Ops& op, const Tensor& out, const Tensor& self, const Tensor& at) {
   const Coalesced own(op, self);
-  const Places wanted(at, self.sizes());
+  const Places wanted(call, at, self.sizes());
   const int64_t* found = look_up(call, wanted, own.indices, self.sizes());
   if (out.numel() == 0) return;
   dispatch_size(self.dtype(), [&](auto tag) {
@@ -118,7 +118,7 @@ tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
   if (is_strided(self) || is_strided(other) || coo::sparse_dim(self) != coo::sparse_dim(other)) return TN_DECLINED;
   coo::Ops op(call);
   const Coalesced a(op, self), b(op, other);
-  const Places places(a.indices, self.sizes());
+  const Places places(call, a.indices, self.sizes());
   const int64_t n = places.n;
   const int64_t* found = look_up(call, places, b.indices, self.sizes());
   auto* which = call.workspace<int64_t>() + n + coo::nnz(other);

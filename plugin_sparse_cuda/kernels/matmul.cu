@@ -11,7 +11,11 @@ namespace {
 
 using namespace sdk;
 
-__global__ void find_rows(Sorted e, int64_t m, int64_t* starts) {
+__global__ void find_rows(Sorted e, int64_t m, int64_t* starts, Faults faults) {
+  if (global_thread() == 0 && e.n > 0) {
+    faults.checked(static_cast<int64_t>(e.numbers[0]), m);
+    faults.checked(static_cast<int64_t>(e.numbers[e.n - 1]), m);
+  }
   for (int64_t r = global_thread(); r <= m; r += global_threads()) {
     starts[r] = count_below(e.numbers, e.n, static_cast<uint64_t>(r));
   }
@@ -55,10 +59,11 @@ void multiply(const Call& call, const Left& left, const Tensor& right, const Ten
   Sorted rows{reinterpret_cast<const uint64_t*>(lines), nullptr, n};
   if (!left.in_order) {
     const int64_t sizes[] = {left.m};
-    rows = sorted(sort_places(call, Places(lines + left.line * n, n, Ints(sizes, 1)), left.starts()));
+    rows = sorted(sort_places(call, Places(call, lines + left.line * n, n, Ints(sizes, 1)), left.starts()));
   }
   auto* starts = reinterpret_cast<int64_t*>(call.workspace<char>() + left.sorting());
-  launch<find_rows>(call, shape_for(left.m + 1), rows, left.m, starts);
+  if (right.numel() == 0) rows.n = 0;
+  launch<find_rows>(call, shape_for(left.m + 1), rows, left.m, starts, Faults(call));
   const auto run = [&](auto tag) {
     using C = tn_type(tag);
     Product<C> p{};
@@ -76,6 +81,8 @@ void multiply(const Call& call, const Left& left, const Tensor& right, const Ten
     p.beta = by.beta.to<C>();
     p.m = left.m;
     p.n = out.numel() / left.m;
+    p.deep = right.size(0);
+    p.faults = Faults(call);
     p.starts = starts;
     return p;
   };

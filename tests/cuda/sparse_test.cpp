@@ -247,6 +247,34 @@ TEST_F(CudaSparse, ElementsAreFoundByTheirPlace) {
   }
 }
 
+// Indices that nobody has checked are found where they are used, and the device goes on.
+TEST_F(CudaSparse, WrongIndicesAreNamed) {
+  const Tensor x = whole({7, 4}, kFloat).to(kCUDA), y = whole({4, 9}, kFloat).to(kCUDA);
+  const Tensor good = random_sparse({9, 7}, 20, kFloat).to(kCUDA);
+  for (int64_t wrong : {int64_t{-1}, int64_t{9}, int64_t{1} << 40}) {
+    for (bool row : {true, false}) {
+      for (bool claimed : {true, false}) {
+        const Tensor at = row ? longs({0, 3, wrong, 1, 1, 1}, {2, 3}) : longs({0, 1, 2, 3, wrong, 1}, {2, 3});
+        const Tensor t = _sparse_coo_tensor_unsafe(at, ones({3}), {9, 7}, {}, claimed).to(kCUDA);
+        const auto refused = [&](const char* op, const std::function<Tensor()>& f) {
+          expect_words(text_of<IndexError>([&] { (void)f().cpu(); }), {op, core::join(wrong).c_str()});
+        };
+        refused("mm", [&] { return t.mm(x); });
+        refused("mm", [&] { return y.mm(t); });
+        refused("mv", [&] { return t.mv(x.select(1, 0).contiguous()); });
+        refused("_to_dense", [&] { return t.to_dense(); });
+        refused("add", [&] { return zeros({9, 7}).to(kCUDA).add(t); });
+        refused(claimed ? "sparse_mask" : "_coalesce", [&] { return good.coalesce().sparse_mask(t)._values(); });
+        if (!claimed) refused("_coalesce", [&] { return t.coalesce()._values(); });
+      }
+    }
+  }
+  const Tensor none = _sparse_coo_tensor_unsafe(longs({1, 1}, {2, 1}), ones({1}), {3, 0}).to(kCUDA);
+  EXPECT_EQ(none.to_dense().numel(), 0);
+  EXPECT_TRUE(equal(none.mm(zeros({0, 2}).to(kCUDA)).cpu(), zeros({3, 2})));
+  EXPECT_TRUE(equal(good.mm(x).cpu(), good.cpu().mm(x.cpu())));
+}
+
 // The order of a sum follows from sizes alone: the same bits each time, whichever block comes first.
 TEST_F(CudaSparse, TheSameBitsEachTime) {
   const Tensor t =
