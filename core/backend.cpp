@@ -88,6 +88,8 @@ std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, const tn_kernel
   e->plugin = &plugin;
   e->run = k.run;
   e->flags = k.flags;
+  // One for every device reaches it through other ops, which say for themselves whether a graph may hold them.
+  if (view(plugin.device) == "any") e->flags |= TN_KERNEL_CAPTURE_SAFE;
   e->inplace = parse_inplace(view(k.inplace));
   e->dtypes = masked(parse_dtype_mask(view(k.dtypes), false), parse_dtype_mask(find_op(view(k.op))->dtypes));
   e->layouts = parse_layouts(view(k.layouts));

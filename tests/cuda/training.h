@@ -5,13 +5,18 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tenon/graph.h"
 #include "tenon/tenon.h"
 
 namespace tenon::test {
 
-// Each replay takes the step that an eager call would: the weights of twenty are compared.
-inline void replay_a_step_of_training() {
+inline Tensor of_relu(const Tensor& product) { return product.relu(); }
+
+// Each replay takes the step that an eager call would: the weights of twenty are compared. `predict` is given 32 inputs
+// times the weight.
+inline void replay_a_step_of_training(const std::function<Tensor(const Tensor&)>& predict = of_relu) {
   const auto start = [] {
     manual_seed(3);
     return (randn({20, 4}) * 0.1).to(kCUDA).requires_grad_();
@@ -20,7 +25,7 @@ inline void replay_a_step_of_training() {
   const Tensor x = randn({32, 20}).to(kCUDA), y = randn({32, 4}).to(kCUDA);
   const auto step = [&](Tensor& weight) {
     weight.mutable_grad() = Tensor();
-    const Tensor loss = nn::functional::mse_loss(mm(x, weight).relu(), y);
+    const Tensor loss = nn::functional::mse_loss(predict(mm(x, weight)), y);
     loss.backward();
     NoGradGuard none;
     weight.sub_(weight.grad() * 0.1);
