@@ -35,6 +35,28 @@ void check_some(Infer& c) {
   if (c.list_size(0) == 0) fail<ValueError>(c, "expected a non-empty list of tensors for 'self'");
 }
 
+constexpr int kStateSteps = 5, kSteps = 6;  // arguments of Adam
+
+// Counts in memory: one int64 a tensor, beside it.
+void check_counts(Infer& c) {
+  const int n = c.list_size(0);
+  if (c.list_size(kStateSteps) != n) {
+    fail<ValueError>(c, c.arg(kStateSteps), " has ", c.list_size(kStateSteps), " tensors; expected none or ", n,
+                     ", one for each tensor of self");
+  }
+  if (c.ints(kSteps).size() != 0) {
+    fail<ValueError>(c, c.arg(kSteps), " has ", c.ints(kSteps).size(), " numbers; expected none beside state_steps");
+  }
+  const TensorImpl& first = *c.list_tensor(0, 0);
+  for (int k = 0; k < n; ++k) {
+    const TensorImpl& t = *c.list_tensor(kStateSteps, k);
+    if (t.dtype != ScalarType::Long || t.numel != 1 || t.slot != first.slot || t.index != first.index) {
+      fail<TypeError>(c, c.arg(kStateSteps), " at position ", k, " has dtype ", dtype_name(t.dtype), " and ", t.numel,
+                      " elements on ", t.device().str(), "; expected one of int64 on ", first.device().str());
+    }
+  }
+}
+
 }  // namespace
 
 TENON_INFER(fused_sgd) {
@@ -47,13 +69,18 @@ TENON_INFER(fused_sgd) {
 TENON_INFER(fused_adam) {
   check_some(c);
   for (int arg = 0; arg < 4; ++arg) check_list(c, arg, true);
-  check_list(c, 4, c.flag(11));
-  if (static_cast<int>(c.ints(5).size()) != c.list_size(0)) {
-    fail<ValueError>(c, c.arg(5), " has ", c.ints(5).size(), " numbers; expected ", c.list_size(0),
+  check_list(c, 4, c.flag(12));
+  if (c.list_size(kStateSteps) != 0) {
+    check_counts(c);
+    return;
+  }
+  const IntArrayRef steps = c.ints(kSteps);
+  if (static_cast<int>(steps.size()) != c.list_size(0)) {
+    fail<ValueError>(c, c.arg(kSteps), " has ", steps.size(), " numbers; expected ", c.list_size(0),
                      ", one for each tensor of self");
   }
-  for (int64_t step : c.ints(5)) {
-    if (step < 1) fail<ValueError>(c, c.arg(5), " has ", step, "; the first step is 1");
+  for (int64_t step : steps) {
+    if (step < 1) fail<ValueError>(c, c.arg(kSteps), " has ", step, "; the first step is 1");
   }
 }
 

@@ -72,10 +72,17 @@ void each_part(const TensorList (&lists)[5], Step&& step) {
   });
 }
 
-tn_status adam(const TensorList (&lists)[5], Ints steps, double lr, const AdamNumbers& numbers) {
+// The steps of each tensor, this one included: those given, or tensors that count them.
+std::vector<int64_t> counted(TensorList counts, Ints steps) {
+  std::vector<int64_t> out(steps.begin(), steps.end());
+  for (int64_t k = 0; k < counts.size(); ++k) out.push_back(++*counts[k].data<int64_t>());
+  return out;
+}
+
+tn_status adam(const TensorList (&lists)[5], const std::vector<int64_t>& steps, double lr, const AdamNumbers& numbers) {
   each_part(lists, [&](auto* const(&places)[5], int64_t n, int64_t k) {
     AdamNumbers o = numbers;
-    const double count = static_cast<double>(steps[k]);
+    const double count = static_cast<double>(steps[static_cast<std::size_t>(k)]);
     o.root = std::sqrt(1 - std::pow(o.beta2, count));
     o.size = -lr / (1 - std::pow(o.beta1, count));
     adam_step(places, n, o);
@@ -84,16 +91,18 @@ tn_status adam(const TensorList (&lists)[5], Ints steps, double lr, const AdamNu
 }
 
 tn_status fused_adam(Call&, TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList maxima,
-                     Ints steps, double lr, double beta1, double beta2, double weight_decay, double eps, bool,
-                     bool maximize) {
-  return adam({self, grads, means, squares, maxima}, steps, lr, {beta1, beta2, eps, weight_decay, 1, maximize});
+                     TensorList counts, Ints steps, double lr, double beta1, double beta2, double weight_decay,
+                     double eps, bool, bool maximize) {
+  return adam({self, grads, means, squares, maxima}, counted(counts, steps), lr,
+              {beta1, beta2, eps, weight_decay, 1, maximize});
 }
 
 tn_status fused_adamw(Call&, TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList maxima,
-                      Ints steps, double lr, double beta1, double beta2, double weight_decay, double eps, bool,
-                      bool maximize) {
+                      TensorList counts, Ints steps, double lr, double beta1, double beta2, double weight_decay,
+                      double eps, bool, bool maximize) {
   const double shrink = weight_decay == 0 ? 1 : 1 - lr * weight_decay;
-  return adam({self, grads, means, squares, maxima}, steps, lr, {beta1, beta2, eps, 0, shrink, maximize});
+  return adam({self, grads, means, squares, maxima}, counted(counts, steps), lr,
+              {beta1, beta2, eps, 0, shrink, maximize});
 }
 
 tn_status fused_sgd(Call&, TensorList self, TensorList grads, TensorList buffers, double weight_decay, double momentum,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Steps of optimisers: one launch for up to 56 tensors, whose places are arguments of the kernel. A block takes 4096
-// elements of one tensor; each is read and written once. 16-bit floats are computed in float.
+// elements of one tensor; each is read and written once. 16-bit floats are computed in float. Where the device counts
+// the steps, as a graph's replays need it, a launch before the others counts and computes what differs by the count.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +27,8 @@ constexpr int64_t kChunk = 4096;  // elements of a block
 struct Tensors {
   char* at[kRuns][kMost];  // null: the step has no such state
   int64_t n[kMost];
-  double factor[2][kMost];    // what differs by the count of steps
+  double factor[2][kMost];    // what differs by the count of steps,
+  const double* factors;      // or a pair of each tensor, where it is not null
   uint32_t chunk[kMost + 1];  // the first one of each tensor
   int32_t count;
   uint64_t aligned;  // bit k: packs of tensor k lie at multiples of their size
@@ -64,8 +66,8 @@ struct Sgd {
 };
 template <class C>
 TN_DEVICE Adam<C> of_tensor(Adam<C> s, const Tensors& t, int k) {
-  s.root = static_cast<C>(t.factor[0][k]);
-  s.size = static_cast<C>(t.factor[1][k]);
+  s.root = static_cast<C>(t.factors ? t.factors[2 * k] : t.factor[0][k]);
+  s.size = static_cast<C>(t.factors ? t.factors[2 * k + 1] : t.factor[1][k]);
   return s;
 }
 template <class C>
@@ -120,80 +122,118 @@ __global__ void step_of_tensors(Tensors t, Step numbers) {
   for (int64_t i = scalar + threadIdx.x; i < end; i += kThreads) step_at<S, C, 1>(at, i, step);
 }
 
+// Counts a step of each tensor.
+struct Counts {
+  int64_t* at[kMost];
+  int32_t count;
+  double lr, beta1, beta2;
+  double* factors;
+};
+__global__ void count_steps(Counts c) {
+  const int k = static_cast<int>(threadIdx.x);
+  if (k >= c.count) return;
+  const double steps = static_cast<double>(++*c.at[k]);
+  c.factors[2 * k] = std::sqrt(1 - std::pow(c.beta2, steps));
+  c.factors[2 * k + 1] = -c.lr / (1 - std::pow(c.beta1, steps));
+}
+
+constexpr uint32_t kCountsArgument = 5;  // of Adam
+tn_status counted_workspace(tn_call* call, uint64_t* bytes) {
+  *bytes = call->in[kCountsArgument].len * 2 * sizeof(double);
+  return TN_OK;
+}
+
 // Launches for all tensors, as many as a table holds at a time. factors(k, f) gives the numbers of tensor k.
 template <class Start, class Factors>
-void each_table(const TensorList (&lists)[kRuns], const Factors& factors, Start&& start) {
-  Tensors t{};
-  const auto flush = [&] {
-    if (t.count > 0) start(t, Shape{static_cast<int64_t>(t.chunk[t.count]), kThreads});
-    t = {};
-  };
-  for (int64_t k = 0; k < lists[0].size(); ++k) {
-    const int64_t n = lists[0][k].numel();
-    if (n == 0) continue;
-    uintptr_t places = 0;
-    for (int i = 0; i < kRuns; ++i) {
-      if (lists[i].size() == 0) continue;
-      t.at[i][t.count] = lists[i][k].data<char>();
-      places |= reinterpret_cast<uintptr_t>(t.at[i][t.count]);
+void each_table(const TensorList (&lists)[kRuns], const double* counted, const Factors& factors, Start&& start) {
+  const int64_t count = lists[0].size();
+  for (int64_t first = 0; first < count; first += kMost) {
+    Tensors t{};
+    if (counted) t.factors = counted + 2 * first;
+    for (int64_t k = first; k < count && k < first + kMost; ++k) {
+      uintptr_t places = 0;
+      for (int i = 0; i < kRuns; ++i) {
+        if (lists[i].size() == 0) continue;
+        t.at[i][t.count] = lists[i][k].data<char>();
+        places |= reinterpret_cast<uintptr_t>(t.at[i][t.count]);
+      }
+      t.n[t.count] = lists[0][k].numel();
+      if (!counted) factors(k, t.factor[0][t.count], t.factor[1][t.count]);
+      if (places % 16 == 0) t.aligned |= uint64_t{1} << t.count;
+      t.chunk[t.count + 1] = t.chunk[t.count] + static_cast<uint32_t>(ceil_div(t.n[t.count], kChunk));
+      ++t.count;
     }
-    t.n[t.count] = n;
-    factors(k, t.factor[0][t.count], t.factor[1][t.count]);
-    if (places % 16 == 0) t.aligned |= uint64_t{1} << t.count;
-    t.chunk[t.count + 1] = t.chunk[t.count] + static_cast<uint32_t>(ceil_div(n, kChunk));
-    if (++t.count == kMost) flush();
+    if (t.chunk[t.count] > 0) start(t, Shape{static_cast<int64_t>(t.chunk[t.count]), kThreads});
   }
-  flush();
 }
 
 template <template <class> class Step, class Factors, class Make>
-tn_status run(const Call& call, const TensorList (&lists)[kRuns], const Factors& factors, const Make& make) {
+tn_status run(const Call& call, const TensorList (&lists)[kRuns], const double* counted, const Factors& factors,
+              const Make& make) {
   dispatch_floating(lists[0][0].dtype(), [&](auto tag) {
     using S = tn_type(tag);
     using C = compute_t<S>;
     static_assert(sizeof(Tensors) + sizeof(Step<C>) <= 4096, "more than the arguments of a kernel may have");
     const Step<C> step = make(Type<C>{});
-    each_table(lists, factors, [&](const Tensors& t, const Shape& shape) {
+    each_table(lists, counted, factors, [&](const Tensors& t, const Shape& shape) {
       launch<step_of_tensors<S, C, Step<C>>>(call, shape, t, step);
     });
   });
   return TN_OK;
 }
 
-tn_status adam(const Call& call, const TensorList (&lists)[kRuns], Ints steps, double lr, double beta1, double beta2,
-               double decay, double shrink, double eps, bool maximize) {
+// Null where the host counts.
+const double* count_on_device(const Call& call, TensorList counts, double lr, double beta1, double beta2) {
+  double* const factors = counts.size() != 0 ? call.workspace<double>() : nullptr;
+  for (int64_t first = 0; first < counts.size(); first += kMost) {
+    Counts c{{}, 0, lr, beta1, beta2, factors + 2 * first};
+    for (int64_t k = first; k < counts.size() && c.count < kMost; ++k) c.at[c.count++] = counts[k].data<int64_t>();
+    launch<count_steps>(call, Shape{1, 64}, c);
+  }
+  return factors;
+}
+
+struct AdamCall {
+  Ints steps;
+  TensorList counts;
+  double lr, beta1, beta2, decay, shrink, eps;
+  bool maximize;
+};
+
+tn_status adam(const Call& call, const TensorList (&lists)[kRuns], const AdamCall& o) {
   const auto factors = [&](int64_t k, double& root, double& size) {
-    const double count = static_cast<double>(steps[k]);
-    root = std::sqrt(1 - std::pow(beta2, count));
-    size = -lr / (1 - std::pow(beta1, count));
+    const double count = static_cast<double>(o.steps[k]);
+    root = std::sqrt(1 - std::pow(o.beta2, count));
+    size = -o.lr / (1 - std::pow(o.beta1, count));
   };
   const bool maxima = lists[4].size() != 0;
-  return run<Adam>(call, lists, factors, [&](auto tag) {
+  return run<Adam>(call, lists, count_on_device(call, o.counts, o.lr, o.beta1, o.beta2), factors, [&](auto tag) {
     using C = tn_type(tag);
     const auto c = [](double v) { return static_cast<C>(v); };
-    return Adam<C>{c(beta1),  c(beta2), c(1 - beta1), c(1 - beta2), c(eps), c(decay),
-                   c(shrink), C(1),     C(0),         maximize,     maxima};
+    return Adam<C>{c(o.beta1),  c(o.beta2), c(1 - o.beta1), c(1 - o.beta2), c(o.eps), c(o.decay),
+                   c(o.shrink), C(1),       C(0),           o.maximize,     maxima};
   });
 }
 
 tn_status fused_adam(Call& call, TensorList self, TensorList grads, TensorList means, TensorList squares,
-                     TensorList maxima, Ints steps, double lr, double beta1, double beta2, double weight_decay,
-                     double eps, bool, bool maximize) {
-  return adam(call, {self, grads, means, squares, maxima}, steps, lr, beta1, beta2, weight_decay, 1, eps, maximize);
+                     TensorList maxima, TensorList counts, Ints steps, double lr, double beta1, double beta2,
+                     double weight_decay, double eps, bool, bool maximize) {
+  return adam(call, {self, grads, means, squares, maxima},
+              {steps, counts, lr, beta1, beta2, weight_decay, 1, eps, maximize});
 }
 
 tn_status fused_adamw(Call& call, TensorList self, TensorList grads, TensorList means, TensorList squares,
-                      TensorList maxima, Ints steps, double lr, double beta1, double beta2, double weight_decay,
-                      double eps, bool, bool maximize) {
+                      TensorList maxima, TensorList counts, Ints steps, double lr, double beta1, double beta2,
+                      double weight_decay, double eps, bool, bool maximize) {
   const double shrink = weight_decay == 0 ? 1 : 1 - lr * weight_decay;
-  return adam(call, {self, grads, means, squares, maxima}, steps, lr, beta1, beta2, 0, shrink, eps, maximize);
+  return adam(call, {self, grads, means, squares, maxima}, {steps, counts, lr, beta1, beta2, 0, shrink, eps, maximize});
 }
 
 tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList buffers, double weight_decay,
                     double momentum, double lr, double dampening, bool nesterov, bool maximize, bool first) {
   const auto none = [](int64_t, double&, double&) {};
   const bool buffered = buffers.size() != 0;
-  return run<Sgd>(call, {self, grads, buffers, {}, {}}, none, [&](auto tag) {
+  return run<Sgd>(call, {self, grads, buffers, {}, {}}, nullptr, none, [&](auto tag) {
     using C = tn_type(tag);
     const auto c = [](double v) { return static_cast<C>(v); };
     return Sgd<C>{c(lr), c(momentum), c(1 - dampening), c(weight_decay), nesterov, maximize, first, buffered};
@@ -203,7 +243,7 @@ tn_status fused_sgd(Call& call, TensorList self, TensorList grads, TensorList bu
 }  // namespace
 
 TN_KERNEL(_fused_sgd_, fused_sgd, dtypes("floating").capture_safe());
-TN_KERNEL(_fused_adam_, fused_adam, dtypes("floating").capture_safe());
-TN_KERNEL(_fused_adamw_, fused_adamw, dtypes("floating").capture_safe());
+TN_KERNEL(_fused_adam_, fused_adam, dtypes("floating").workspace(counted_workspace).capture_safe());
+TN_KERNEL(_fused_adamw_, fused_adamw, dtypes("floating").workspace(counted_workspace).capture_safe());
 
 }  // namespace tenon::cuda

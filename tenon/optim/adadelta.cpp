@@ -43,7 +43,7 @@ void Adadelta::update(Tensor& param, const Tensor& grad, const OptimizerOptions&
                       std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const AdadeltaOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<AdadeltaParamState&>(*state);
     s.square_avg(tenon::zeros_like(param));
     s.acc_delta(tenon::zeros_like(param));

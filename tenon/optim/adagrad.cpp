@@ -44,12 +44,13 @@ void Adagrad::update(Tensor& param, const Tensor& grad, const OptimizerOptions& 
                      std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const AdagradOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<AdagradParamState&>(*state);
     s.sum(tenon::full_like(param, o.initial_accumulator_value()));
   }
   auto& s = static_cast<AdagradParamState&>(*state);
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
+  if (o.lr_decay() != 0) refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);
   const double rate = o.lr() / (1 + static_cast<double>(s.step() - 1) * o.lr_decay());
   s.sum().addcmul_(g, g, 1.0);

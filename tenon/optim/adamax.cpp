@@ -45,7 +45,7 @@ void Adamax::update(Tensor& param, const Tensor& grad, const OptimizerOptions& o
                     std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const AdamaxOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<AdamaxParamState&>(*state);
     s.exp_avg(tenon::zeros_like(param));
     s.exp_inf(tenon::zeros_like(param));
@@ -53,6 +53,7 @@ void Adamax::update(Tensor& param, const Tensor& grad, const OptimizerOptions& o
   auto& s = static_cast<AdamaxParamState&>(*state);
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   const auto [beta1, beta2] = o.betas();
+  refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);
   s.exp_avg().mul_(beta1).add_(g, 1 - beta1);
   s.exp_inf(tenon::maximum(s.exp_inf().mul_(beta2), g.abs().add_(o.eps())));

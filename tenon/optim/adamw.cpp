@@ -26,7 +26,10 @@ void AdamWOptions::check() const {
   TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
 }
 
+// What the device counts is saved as if the host did. capturable is not saved: it says how a step runs, not what it
+// does.
 void AdamWParamState::fields(FieldVisitor& visitor) {
+  if (state_step().defined()) step(state_step().item<int64_t>());
   visitor.field("step", step());
   visitor.field("exp_avg", exp_avg());
   visitor.field("exp_avg_sq", exp_avg_sq());
@@ -45,14 +48,14 @@ void AdamW::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
   const auto& o = static_cast<const AdamWOptions&>(options);
   Batches batches;
   for (const Item& item : items) {
-    if (!item.state) item.state = new_state();
-    batches.add_adam(item.param, item.grad, static_cast<AdamWParamState&>(*item.state), o.amsgrad());
+    if (!item.state) item.state = first_state(item.param);
+    batches.add_adam(item.param, item.grad, static_cast<AdamWParamState&>(*item.state), o.amsgrad(), o.capturable());
   }
   const auto [beta1, beta2] = o.betas();
   for (const Batch& b : batches) {
     (b.fused ? tenon::_fused_adamw_ : decomp::_fused_adamw_)(b.params, b.grads, b.states[0], b.states[1], b.states[2],
-                                                             b.steps, o.lr(), beta1, beta2, o.weight_decay(), o.eps(),
-                                                             o.amsgrad(), false);
+                                                             b.counts, b.steps, o.lr(), beta1, beta2, o.weight_decay(),
+                                                             o.eps(), o.amsgrad(), false);
   }
 }
 

@@ -43,13 +43,14 @@ void ASGD::update(Tensor& param, const Tensor& grad, const OptimizerOptions& opt
                   std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const ASGDOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<ASGDParamState&>(*state);
     s.ax(tenon::zeros_like(param));
     s.eta(o.lr());
   }
   auto& s = static_cast<ASGDParamState&>(*state);
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
+  refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);
   param.mul_(1 - o.lambd() * s.eta());
   param.add_(g, -s.eta());

@@ -16,6 +16,7 @@ struct Batch {
   bool fused;  // else it has one parameter, which its gradient or state is unlike: ops that take both do its step
   bool first;
   std::vector<Tensor> params, grads, states[3];
+  std::vector<Tensor> counts;  // or else
   std::vector<int64_t> steps;
 };
 
@@ -35,9 +36,9 @@ class Batches {
     return b;
   }
 
-  // With the state of Adam and its kin, which is made here and counts the step.
+  // With the state of Adam and its kin, which is made here and counts the step; on the device, if `there`.
   template <class State>
-  void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad) {
+  void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad, bool there) {
     if (!s.exp_avg().defined()) {
       s.exp_avg(tenon::zeros_like(param));
       s.exp_avg_sq(tenon::zeros_like(param));
@@ -45,8 +46,20 @@ class Batches {
     if (amsgrad && !s.max_exp_avg_sq().defined()) s.max_exp_avg_sq(tenon::zeros_like(param));
     std::vector<Tensor> states = {s.exp_avg(), s.exp_avg_sq()};
     if (amsgrad) states.push_back(s.max_exp_avg_sq());
+    Batch& b = add(param, grad, states);
+    if (there) {
+      if (!s.state_step().defined()) {
+        refuse_capture(param, kFirstStep);
+        s.state_step(tenon::full({}, s.step(), TensorOptions(kLong).device(param.device())));
+      }
+      b.counts.push_back(s.state_step());
+      return;
+    }
+    refuse_capture(param, "its step is counted on the host; make it with capturable(true)");
+    if (s.state_step().defined()) s.step(s.state_step().template item<int64_t>());
+    s.state_step(Tensor());
     s.step(s.step() + 1);
-    add(param, grad, states).steps.push_back(s.step());
+    b.steps.push_back(s.step());
   }
 
   auto begin() const { return batches_.begin(); }
@@ -68,7 +81,7 @@ class Batches {
       const bool same = one.scalar_type() == param.scalar_type() && one.device() == param.device();
       if (fused && b.fused && b.first == first && same) return b;
     }
-    return batches_.emplace_back(Batch{fused, first, {}, {}, {}, {}});
+    return batches_.emplace_back(Batch{fused, first, {}, {}, {}, {}, {}});
   }
 
   std::vector<Batch> batches_;

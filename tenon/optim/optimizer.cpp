@@ -4,6 +4,7 @@
 
 #include <unordered_set>
 
+#include "tenon/core/graph.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -113,6 +114,17 @@ void Optimizer::update(Tensor&, const Tensor&, const OptimizerOptions&, std::uni
 }
 
 std::unique_ptr<OptimizerParamState> Optimizer::new_state() const { return nullptr; }
+
+std::unique_ptr<OptimizerParamState> Optimizer::first_state(const Tensor& param) const {
+  refuse_capture(param, kFirstStep);
+  return new_state();
+}
+
+void refuse_capture(const Tensor& param, const char* why) {
+  const core::TensorImpl& t = *param.unsafeGetTensorImpl();
+  TENON_CHECK(!core::is_capturing(t.slot, t.index), NotImplementedError,
+              "the step of this optimiser cannot be captured in a graph of ", param.device().str(), ": ", why);
+}
 
 }  // namespace optim
 }  // namespace tenon

@@ -45,7 +45,7 @@ void RAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
                    std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const RAdamOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<RAdamParamState&>(*state);
     s.exp_avg(tenon::zeros_like(param));
     s.exp_avg_sq(tenon::zeros_like(param));
@@ -53,6 +53,7 @@ void RAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
   auto& s = static_cast<RAdamParamState&>(*state);
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   const auto [beta1, beta2] = o.betas();
+  refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);
   const double steps = static_cast<double>(s.step());
   const double correction1 = 1 - std::pow(beta1, steps), correction2 = 1 - std::pow(beta2, steps);

@@ -47,7 +47,7 @@ void RMSprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& 
                      std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const RMSpropOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<RMSpropParamState&>(*state);
     s.square_avg(tenon::zeros_like(param));
   }

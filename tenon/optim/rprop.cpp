@@ -43,7 +43,7 @@ void Rprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
                    std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const RpropOptions&>(options);
   if (!state) {
-    state = new_state();
+    state = first_state(param);
     auto& s = static_cast<RpropParamState&>(*state);
     s.prev(tenon::zeros_like(param));
     s.step_size(tenon::full_like(param, o.lr()));

@@ -43,7 +43,7 @@ void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
       batches.add(item.param, item.grad, {});
       continue;
     }
-    if (!item.state) item.state = new_state();
+    if (!item.state) item.state = first_state(item.param);
     Tensor& buffer = static_cast<SGDParamState&>(*item.state).momentum_buffer();
     const bool first = !buffer.defined();
     if (first) buffer = tenon::empty_like(item.param);

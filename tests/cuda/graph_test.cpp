@@ -30,6 +30,7 @@ Tensor bytes(int64_t n) { return empty({n}, TensorOptions(kByte).device(kCUDA));
 Tensor host(int64_t n, int value) { return full({n}, value, kByte); }
 
 TEST_F(CudaGraph, AStepOfTrainingIsReplayed) { replay_a_step_of_training(); }
+TEST_F(CudaGraph, AStepOfTrainingByAdamIsReplayed) { replay_a_step_of_training(of_relu, by_adam); }
 
 // As a step of training: what it reads stays where it is, what it makes is the graph's.
 TEST_F(CudaGraph, AReplayComputesWithNewValues) {

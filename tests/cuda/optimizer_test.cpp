@@ -81,5 +81,47 @@ TEST_F(CudaOptimizer, AStepOfSgdIsCaptured) {
     EXPECT_TRUE(equal(captured[k].detach().cpu(), eager[k].detach().cpu()));
 }
 
+// The device counts: five replays are five steps of the host, whichever tensors there are.
+TEST_F(CudaOptimizer, CapturedStepsOfAdamCount) {
+  const auto expect_steps = [](auto options, auto* type) {
+    using Optimizer = std::remove_pointer_t<decltype(type)>;
+    const std::vector<Tensor> captured = parameters(70, kCUDA), here = parameters(70, kCPU);
+    Optimizer host(here, options);
+    Optimizer device(captured, options.capturable(true));
+    device.step();  // makes the state
+    Graph g;
+    g.capture_begin();
+    device.step();
+    g.capture_end();
+    for (int i = 0; i < 5; ++i) g.replay();
+    for (int i = 0; i < 6; ++i) host.step();
+    for (std::size_t k = 0; k < here.size(); ++k) {
+      EXPECT_TRUE(allclose(captured[k].detach().cpu(), here[k].detach(), 1e-5, 1e-6)) << k;
+    }
+  };
+  expect_steps(optim::AdamOptions(0.1).betas({0.8, 0.9}).amsgrad(true), static_cast<optim::Adam*>(nullptr));
+  expect_steps(optim::AdamWOptions(0.1).betas({0.8, 0.9}), static_cast<optim::AdamW*>(nullptr));
+}
+
+// What replays would get wrong is refused, before anything of it is captured.
+TEST_F(CudaOptimizer, StepsThatTheHostCountsAreNotCaptured) {
+  const auto refused = [](optim::Optimizer& o, bool steps_before) {
+    if (steps_before) o.step();
+    Graph g;
+    g.capture_begin();
+    const std::string text = text_of<NotImplementedError>([&] { o.step(); });
+    g.capture_end();
+    return text;
+  };
+  const std::vector<Tensor> p = parameters(3, kCUDA);
+  optim::Adam adam(p, optim::AdamOptions(0.1)), first(p, optim::AdamOptions(0.1).capturable(true));
+  optim::RAdam radam(p, optim::RAdamOptions(0.1));
+  optim::SGD momentum(p, optim::SGDOptions(0.1).momentum(0.9));
+  expect_words(refused(adam, true), {"captured in a graph of cuda:0", "counted on the host", "capturable(true)"});
+  expect_words(refused(first, false), {"captured in a graph of cuda:0", "take that before the capture"});
+  expect_words(refused(radam, true), {"captured in a graph of cuda:0", "counted on the host"});
+  expect_words(refused(momentum, false), {"take that before the capture"});
+}
+
 }  // namespace
 }  // namespace tenon::test

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "tenon/graph.h"
 #include "tenon/tenon.h"
@@ -14,21 +16,36 @@ namespace tenon::test {
 
 inline Tensor of_relu(const Tensor& product) { return product.relu(); }
 
+// What changes a weight once its gradient is there.
+using Update = std::function<void()>;
+inline Update by_descent(const Tensor& weight) {
+  return [weight] {
+    NoGradGuard none;
+    weight.sub_(weight.grad() * 0.1);
+  };
+}
+// Its correction of the moments' bias depends on how many steps there were.
+inline Update by_adam(const Tensor& weight) {
+  auto adam = std::make_shared<optim::Adam>(std::vector<Tensor>{weight}, optim::AdamOptions(0.01).capturable(true));
+  return [adam] { adam->step(); };
+}
+
 // Each replay takes the step that an eager call would: the weights of twenty are compared. `predict` is given 32 inputs
 // times the weight.
-inline void replay_a_step_of_training(const std::function<Tensor(const Tensor&)>& predict = of_relu) {
+inline void replay_a_step_of_training(const std::function<Tensor(const Tensor&)>& predict = of_relu,
+                                      Update (*make)(const Tensor&) = by_descent) {
   const auto start = [] {
     manual_seed(3);
     return (randn({20, 4}) * 0.1).to(kCUDA).requires_grad_();
   };
   Tensor w = start(), eager = start();
+  const Update update = make(w), update_eager = make(eager);
   const Tensor x = randn({32, 20}).to(kCUDA), y = randn({32, 4}).to(kCUDA);
   const auto step = [&](Tensor& weight) {
     weight.mutable_grad() = Tensor();
     const Tensor loss = nn::functional::mse_loss(predict(mm(x, weight)), y);
     loss.backward();
-    NoGradGuard none;
-    weight.sub_(weight.grad() * 0.1);
+    (weight.is_same(w) ? update : update_eager)();
     return loss.detach();
   };
   double before = step(w).item<double>();

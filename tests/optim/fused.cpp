@@ -7,6 +7,7 @@
 
 #include "tenon/ops.h"
 #include "tenon/optim.h"
+#include "tenon/serialize.h"
 #include "tests/support.h"
 
 namespace tenon {
@@ -109,6 +110,59 @@ TEST(FusedSteps, OfSgdAreThoseOfItsOps) {
   }
 }
 
+// Where tensors count the steps: the same bits, and a file has the count.
+TEST(FusedSteps, AreCountedByTensorsToo) {
+  for (ScalarType dtype : {kFloat, kHalf}) {
+    const std::vector<Tensor> one = parameters(dtype), other = parameters(dtype);
+    const auto options = optim::AdamOptions(0.1).weight_decay(0.3);
+    optim::Adam by_host(one, options), by_tensors(other, optim::AdamOptions(options).capturable(true));
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t k = 0; k < one.size(); ++k) {
+        if (round == 1 && k == 2) continue;  // this one is a step behind from here on
+        Tensor(one[k]).mutable_grad() = randn_like(one[k].detach());
+        Tensor(other[k]).mutable_grad() = one[k].grad();
+      }
+      if (round == 1) Tensor(one[2]).mutable_grad() = Tensor(other[2]).mutable_grad() = Tensor();
+      by_host.step();
+      by_tensors.step();
+      for (std::size_t k = 0; k < one.size(); ++k) EXPECT_TRUE(equal(one[k].detach(), other[k].detach())) << round << k;
+    }
+    const auto steps_of = [&](optim::Adam& adam, const Tensor& p) -> optim::AdamParamState& {
+      return static_cast<optim::AdamParamState&>(*adam.state().at(p.unsafeGetTensorImpl()));
+    };
+    EXPECT_EQ(steps_of(by_tensors, other[2]).state_step().item<int64_t>(), 3);
+    serialize::OutputArchive out;
+    by_tensors.save(out);
+    EXPECT_EQ(steps_of(by_tensors, other[0]).step(), 4);
+    EXPECT_EQ(steps_of(by_tensors, other[2]).step(), 3);
+  }
+}
+
+// By ops, which take what the fused step does not: the numbers come from the count, too.
+TEST(FusedSteps, DecomposedAreCountedByTensors) {
+  for (ScalarType dtype : {kFloat, kDouble, kBFloat16}) {
+    for (bool amsgrad : {false, true}) {
+      const auto make = [&] {
+        manual_seed(2);
+        return std::vector<Tensor>{randn({3, 5}).to(dtype).t().requires_grad_(true)};  // its gradient is row-major
+      };
+      const auto one = make(), other = make();
+      const auto options = optim::AdamOptions(0.1).weight_decay(0.2).amsgrad(amsgrad);
+      optim::Adam by_host(one, options), by_tensors(other, optim::AdamOptions(options).capturable(true));
+      for (int64_t step = 1; step < 4; ++step) {
+        Tensor(one[0]).mutable_grad() = randn({5, 3}).to(dtype);
+        Tensor(other[0]).mutable_grad() = one[0].grad();
+        by_host.step();
+        by_tensors.step();
+        const auto& s = static_cast<optim::AdamParamState&>(*by_tensors.state().at(other[0].unsafeGetTensorImpl()));
+        EXPECT_EQ(s.state_step().item<int64_t>(), step);
+        EXPECT_TRUE(allclose(other[0].detach(), one[0].detach(), dtype == kBFloat16 ? 1e-2 : 1e-6, 1e-7))
+            << toString(dtype) << step;
+      }
+    }
+  }
+}
+
 // 16-bit floats are rounded once a step.
 TEST(FusedSteps, OfShortFloatsFollowThoseOfFloats) {
   for (ScalarType dtype : {kHalf, kBFloat16}) {
@@ -180,12 +234,20 @@ TEST(FusedSteps, RefuseWhatDoesNotBelongTogether) {
   expect_words(sgd({a}, {a}, {a}, 0), {"'momentum_buffer_list'", "expected 0", "does not use it"});
   expect_words(sgd({ones({1}).expand({3})}, {a}, {}, 0), {"'self'", "share memory"});
   expect_words(sgd({ones({3}).requires_grad_(true)}, {a}, {}, 0), {"'self'", "requires grad", "NoGradGuard"});
-  expect_words(text_of([&] { _fused_adam_({a}, {a}, {a}, {a}, {}, {0}, 0.1, 0.9, 0.99, 0, 1e-8, false, false); }),
+  expect_words(text_of([&] { _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {0}, 0.1, 0.9, 0.99, 0, 1e-8, false, false); }),
                {"'steps'", "the first step is 1"});
   expect_words(text_of([&] {
-                 _fused_adam_({a}, {a}, {a}, {a}, {}, {1, 2}, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
+                 _fused_adam_({a}, {a}, {a}, {a}, {}, {}, {1, 2}, 0.1, 0.9, 0.99, 0, 1e-8, false, false);
                }),
                {"'steps'", "2 numbers", "expected 1"});
+  const auto counted = [&](TensorList counts, IntArrayRef steps) {
+    return text_of([&] { _fused_adam_({a}, {a}, {a}, {a}, {}, counts, steps, 0.1, 0.9, 0.99, 0, 1e-8, false, false); });
+  };
+  const Tensor count = zeros({}, kLong);
+  expect_words(counted({count}, {1}), {"'steps'", "1 numbers", "expected none beside state_steps"});
+  expect_words(counted({count, count}, {}), {"'state_steps'", "2 tensors", "expected none or 1"});
+  expect_words(counted({ones({})}, {}), {"'state_steps'", "position 0", "float32", "int64"});
+  expect_words(counted({zeros({2}, kLong)}, {}), {"'state_steps'", "2 elements"});
 }
 
 // Kernels take whole runs: core hands them copies of others, and the results go back.

@@ -48,7 +48,7 @@ std::string schema_text(const core::Op& op) {
 
 std::string plain_schema(std::string_view text) {
   std::string out(text);
-  for (const char* mark : {"(a)", "(a!)", "(b!)", "(c!)", "(d!)", "(a -> *)"}) erase_all(out, mark);
+  for (const char* mark : {"(a)", "(a!)", "(b!)", "(c!)", "(d!)", "(e!)", "(a -> *)"}) erase_all(out, mark);
   for (const char* type : {"Layout?", "Device?", "MemoryFormat?", "Generator?"}) {
     erase_all(out, type, std::string_view(type).size() - 1);
   }

@@ -22,6 +22,9 @@ struct TENON_API AdamWOptions : public OptimizerCloneableOptions<AdamWOptions> {
   TENON_ARG(double, weight_decay) = 1e-2;
   // Divides by the greatest mean of squares so far.
   TENON_ARG(bool, amsgrad) = false;
+  // The device counts the steps, so that a step captured in a graph counts in its replays. Its learning rate stays what
+  // it was in the capture.
+  TENON_ARG(bool, capturable) = false;
 
  public:
   void fields(FieldVisitor& visitor) override;
@@ -29,8 +32,10 @@ struct TENON_API AdamWOptions : public OptimizerCloneableOptions<AdamWOptions> {
 };
 
 struct TENON_API AdamWParamState : public OptimizerCloneableParamState<AdamWParamState> {
-  // Steps done.
+  // Steps done; where state_step is there, it knows better.
   TENON_ARG(int64_t, step) = 0;
+  // With capturable: one int64 beside the parameter.
+  TENON_ARG(Tensor, state_step);
   // Running mean of gradients.
   TENON_ARG(Tensor, exp_avg);
   // Running mean of their squares.

@@ -148,11 +148,17 @@ class TENON_API Optimizer {
   virtual void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                       std::unique_ptr<OptimizerParamState>& state);
   virtual std::unique_ptr<OptimizerParamState> new_state() const;
+  // new_state(), but not in a capture, whose replays would make it anew each time.
+  std::unique_ptr<OptimizerParamState> first_state(const Tensor& param) const;
 
   std::vector<OptimizerParamGroup> param_groups_;
   StateMap state_;
   std::unique_ptr<OptimizerOptions> defaults_;
 };
+
+// NotImplementedError where the parameter's device captures a graph, whose replays would not do what `why` says.
+TENON_API void refuse_capture(const Tensor& param, const char* why);
+inline constexpr const char* kFirstStep = "its state is made in the first step; take that before the capture";
 
 // A value that went out of its range: "invalid lr: -1".
 #define TENON_OPTIM_CHECK(condition, name, value) TENON_CHECK(condition, ValueError, "invalid ", name, ": ", value)
