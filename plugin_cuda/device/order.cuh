@@ -40,6 +40,12 @@ TN_DEVICE bool is_nan(const char* p, Code code) {
   const double v = load<double>(p, code);
   return v != v;
 }
+// The same for the other order.
+TN_DEVICE uint64_t key_of(const char* p, Code code, bool descending) {
+  const uint64_t key = key_of(p, code);
+  if (!descending) return key;
+  return code == Code::F64 || code == Code::I64 ? ~key : static_cast<uint32_t>(~key);
+}
 inline int key_bits(Code code) { return code == Code::F64 || code == Code::I64 ? 64 : 32; }
 
 // Of sorted pairs: how many have a key below this one.

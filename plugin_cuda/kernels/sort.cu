@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sort, topk, kthvalue and prim_argsort along a dimension: one sort of all elements by {row, key}. Where a key fills 64
-// bits, it is sorted by key and then, as sorts are stable, by row.
+// sort and prim_argsort along a dimension, and the topk and kthvalue that select.cu leaves: one sort of all elements by
+// {row, key}. Where a key fills 64 bits, it is sorted by key and then, as sorts are stable, by row.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/line.cuh"
 #include "tenon/sdk/ops/embedding_dense_backward.h"
-#include "tenon/sdk/ops/kthvalue.h"
 #include "tenon/sdk/ops/prim_argsort.h"
 #include "tenon/sdk/ops/sort.h"
-#include "tenon/sdk/ops/topk.h"
 
 namespace tenon::cuda {
 namespace {
@@ -19,8 +17,7 @@ using namespace sdk;
 __global__ void make_keys(Line in, Pairs to, int64_t n, bool descending, bool with_row) {
   for (int64_t i = global_thread(); i < to.n; i += global_threads()) {
     const int64_t row = i / n;
-    uint64_t key = key_of(in.at(row, i % n), in.code);
-    if (descending) key = with_row ? static_cast<uint32_t>(~key) : ~key;
+    const uint64_t key = key_of(in.at(row, i % n), in.code, descending);
     to.keys[i] = with_row ? static_cast<uint64_t>(row) << 32 | key : key;
     to.values[i] = static_cast<uint32_t>(i);
   }
@@ -33,66 +30,65 @@ __global__ void rows_as_keys(Pairs p, int64_t n) {
   }
 }
 
-// Those of each row from `first` on, k of them; `values` may be none.
-__global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t n, int64_t first, int64_t k) {
-  for (int64_t i = global_thread(); i < p.n / n * k; i += global_threads()) {
-    const int64_t row = i / k, from = p.values_out[row * n + first + i % k] - row * n;
-    if (values.p != nullptr) {
-      const char* element = in.at(row, from);
-      char* to = values.at(row, i % k);
-      const int64_t bytes = code_bytes(in.code);
-      for (int64_t b = 0; b < bytes; ++b) to[b] = element[b];
-    }
+// Those of each row from `first` on, k of them, of `width` pairs a row; `values` may be none.
+__global__ void take_sorted(Line in, Line values, Line indices, Pairs p, int64_t n, int64_t width, int64_t first,
+                            int64_t k) {
+  for (int64_t i = global_thread(); i < p.n / width * k; i += global_threads()) {
+    const int64_t row = i / k, from = p.values_out[row * width + first + i % k] - row * n;
+    if (values.p != nullptr) copy_element(values.at(row, i % k), in.at(row, from), in.code);
     write(indices.at(row, i % k), from);
   }
 }
 
 }  // namespace
 
-void sort_lines(const Call& call, const Line& in, int64_t n, const SortMemory& memory, bool descending) {
-  const int64_t all = memory.pairs.n;
-  const bool wide = key_bits(in.code) == 64;
-  const int row_bits = bits_for(all / n);
-  launch<make_keys>(call, shape_for(all), in, memory.pairs, n, descending, !wide);
-  sort_pairs(call, memory.pairs, wide ? 64 : 32 + row_bits, memory.scratch, memory.scratch_bytes);
-  if (wide && row_bits > 0) {
-    launch<rows_as_keys>(call, shape_for(all), memory.pairs, n);
+void sort_keyed(const Call& call, Code code, int64_t n, int64_t rows, const SortMemory& memory) {
+  const int row_bits = bits_for(rows);
+  if (key_bits(code) == 32) {
+    sort_pairs(call, memory.pairs, 32 + row_bits, memory.scratch, memory.scratch_bytes);
+    return;
+  }
+  sort_pairs(call, memory.pairs, 64, memory.scratch, memory.scratch_bytes);
+  if (row_bits > 0) {
+    launch<rows_as_keys>(call, shape_for(memory.pairs.n), memory.pairs, n);
     sort_pairs(call, memory.pairs, row_bits, memory.scratch, memory.scratch_bytes);
   }
 }
 
-namespace {
+void sort_lines(const Call& call, const Line& in, int64_t n, const SortMemory& memory, bool descending) {
+  const int64_t all = memory.pairs.n;
+  launch<make_keys>(call, shape_for(all), in, memory.pairs, n, descending, key_bits(in.code) == 32);
+  sort_keyed(call, in.code, n, all / n, memory);
+}
 
-// `dim` is that of self; the results have `along`, or none that goes along.
-tn_status ordered(const Call& call, const Tensor& values, const Tensor& indices, const Tensor& self, int dim, int along,
-                  int64_t first, int64_t k, bool descending) {
+void take_lines(const Call& call, const Line& in, const Line& values, const Line& indices, const Pairs& pairs,
+                int64_t n, int64_t width, int64_t first, int64_t k) {
+  launch<take_sorted>(call, shape_for(pairs.n / width * k), in, values, indices, pairs, n, width, first, k);
+}
+
+tn_status take_by_sort(const Call& call, const Tensor& values, const Tensor& indices, const Tensor& self, int dim,
+                       int along, int64_t first, int64_t k, bool descending) {
   const int64_t n = self.ndim() ? self.size(dim) : 1, all = self.numel();
   if (all == 0 || k == 0) return TN_OK;
   if (all >= int64_t{1} << 31) return TN_DECLINED;
   const SortMemory memory(call, all);
   const Line in = line_of(self, dim);
   sort_lines(call, in, n, memory, descending);
-  launch<take_sorted>(call, shape_for(all / n * k), in, values.defined() ? line_of(values, along) : Line{},
-                      line_of(indices, along), memory.pairs, n, first, k);
+  take_lines(call, in, values.defined() ? line_of(values, along) : Line{}, line_of(indices, along), memory.pairs, n, n,
+             first, k);
   return TN_OK;
 }
+
+namespace {
 
 tn_status sort(Call& call, Tensor values, Tensor indices, Tensor self, std::optional<bool>, int64_t given,
                bool descending) {
   const int dim = wrap_dim(given, self.ndim());
-  return ordered(call, values, indices, self, dim, dim, 0, self.ndim() ? self.size(dim) : 1, descending);
-}
-tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool largest, bool) {
-  const int dim = wrap_dim(given, self.ndim());
-  return ordered(call, values, indices, self, dim, dim, 0, k, largest);
-}
-tn_status kthvalue(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool keepdim) {
-  const int dim = wrap_dim(given, self.ndim());
-  return ordered(call, values, indices, self, dim, keepdim ? dim : -1, k - 1, 1, false);
+  return take_by_sort(call, values, indices, self, dim, dim, 0, self.ndim() ? self.size(dim) : 1, descending);
 }
 tn_status prim_argsort(Call& call, Tensor out, Tensor self, bool descending) {
   const int dim = self.ndim() - 1;
-  return ordered(call, Tensor(), out, self, dim, dim, 0, self.ndim() ? self.size(dim) : 1, descending);
+  return take_by_sort(call, Tensor(), out, self, dim, dim, 0, self.ndim() ? self.size(dim) : 1, descending);
 }
 
 tn_status self_workspace(tn_call* call, uint64_t* bytes) {
@@ -174,8 +170,6 @@ tn_status indices_workspace(tn_call* call, uint64_t* bytes) {
 }  // namespace
 
 TN_KERNEL(sort_stable, sort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
-TN_KERNEL(topk, topk, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
-TN_KERNEL(kthvalue, kthvalue, dtypes("number").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(prim_argsort, prim_argsort, dtypes("all").any_strides().workspace(self_workspace).capture_safe());
 TN_KERNEL(embedding_dense_backward, embedding_dense_backward,
           dtypes("floating").mixed_dtypes().workspace(indices_workspace).capture_safe());

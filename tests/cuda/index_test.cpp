@@ -3,35 +3,12 @@
 // Elements that meet in one place, in the order of their positions: then the bits are those of the CPU.
 #include <cmath>
 
-#include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
 namespace {
 
-class CudaIndex : public Cuda {
- protected:
-  void SetUp() override {
-    Cuda::SetUp();
-    before_ = core::fallback();
-    core::set_fallback(core::Fallback::ForbidStaging);
-  }
-  void TearDown() override {
-    core::set_deterministic(false);
-    core::set_fallback(before_);
-    Cuda::TearDown();
-  }
-  // f(a function that moves a tensor to where f is to work)
-  template <class F>
-  static void compare(const F& f) {
-    const Tensor expected = f([](const Tensor& t) { return t; });
-    const Tensor got = f([](const Tensor& t) { return t.to(kCUDA); });
-    EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
-  }
-
- private:
-  core::Fallback before_ = core::Fallback::Allow;
-};
+using CudaIndex = CudaAlone;
 
 Tensor places(IntArrayRef sizes, int64_t below) { return randint(below, sizes, kLong); }
 Tensor values(IntArrayRef sizes, ScalarType dtype = kFloat) { return (randn(sizes) * 8).to(dtype); }

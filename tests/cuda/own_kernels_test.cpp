@@ -7,22 +7,7 @@
 namespace tenon::test {
 namespace {
 
-class CudaOwnKernels : public Cuda {
- protected:
-  void SetUp() override {
-    Cuda::SetUp();
-    before_ = core::fallback();
-    core::set_fallback(core::Fallback::ForbidStaging);
-  }
-  void TearDown() override {
-    core::set_deterministic(false);
-    core::set_fallback(before_);
-    Cuda::TearDown();
-  }
-
- private:
-  core::Fallback before_ = core::Fallback::Allow;
-};
+using CudaOwnKernels = CudaAlone;
 
 // Small whole numbers, whose sums are exact in any order.
 Tensor whole(IntArrayRef sizes, ScalarType dtype) {

@@ -1,24 +1,16 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Calls that a kernel of the device declines are decomposed into its primitives: nothing of them goes through the host.
-#include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
 namespace {
 
-class CudaPrimitives : public Cuda {
+class CudaPrimitives : public CudaAlone {
  protected:
   void SetUp() override {
-    Cuda::SetUp();
-    before_ = core::fallback();
-    core::set_fallback(core::Fallback::ForbidStaging);
+    CudaAlone::SetUp();
     core::reset_fallback_counts();
-  }
-  void TearDown() override {
-    core::set_deterministic(false);
-    core::set_fallback(before_);
-    Cuda::TearDown();
   }
   static bool decomposed(const std::string& op) {
     for (const core::FallbackCount& c : core::fallback_counts()) {
@@ -26,16 +18,6 @@ class CudaPrimitives : public Cuda {
     }
     return false;
   }
-  // f(a function that moves a tensor to where f is to work)
-  template <class F>
-  static void compare(const F& f) {
-    const Tensor expected = f([](const Tensor& t) { return t; });
-    const Tensor got = f([](const Tensor& t) { return t.to(kCUDA); });
-    EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
-  }
-
- private:
-  core::Fallback before_ = core::Fallback::Allow;
 };
 
 TEST_F(CudaPrimitives, ServeMoreIndicesThanAKernelTakes) {

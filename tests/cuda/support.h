@@ -12,6 +12,7 @@
 
 #include "tenon/core/allocator.h"
 #include "tenon/core/device.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/plugins/plugins.h"
 #include "tenon/tenon.h"
 #include "tests/cuda/fake/control.h"
@@ -103,6 +104,31 @@ class Cuda : public testing::Test {
     EXPECT_EQ(tenon_fake_alive(TENON_FAKE_EVENTS), 0);
     EXPECT_EQ(tenon_fake_alive(TENON_FAKE_GRAPHS), 0);
   }
+};
+
+// A test in which nothing may go through the host; it may ask for a fixed order.
+class CudaAlone : public Cuda {
+ protected:
+  void SetUp() override {
+    Cuda::SetUp();
+    before_ = core::fallback();
+    core::set_fallback(core::Fallback::ForbidStaging);
+  }
+  void TearDown() override {
+    core::set_deterministic(false);
+    core::set_fallback(before_);
+    Cuda::TearDown();
+  }
+  // f(a function that moves a tensor to where f is to work)
+  template <class F>
+  static void compare(const F& f) {
+    const Tensor expected = f([](const Tensor& t) { return t; });
+    const Tensor got = f([](const Tensor& t) { return t.to(kCUDA); });
+    EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
+  }
+
+ private:
+  core::Fallback before_ = core::Fallback::Allow;
 };
 
 }  // namespace tenon::test
