@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's own (--floors). peer.py prints libtorch's.
+// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's own (--floors), which peer.py prints of
+// libtorch. --small: with tensors so small that they say nothing of a device, to try the program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +20,33 @@ using namespace tenon;
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
+
+int64_t g_most = kGiB;  // --small: of every size and count
+int64_t most(int64_t n) { return std::min(n, g_most); }
+
+struct Product {
+  const char* name;
+  int64_t batch, m, k, n;
+};
+constexpr Product kProducts[] = {
+    {"8192^3", 1, 8192, 8192, 8192}, {"64 x 1024^3", 64, 1024, 1024, 1024}, {"8192^2 x 16", 1, 8192, 8192, 16}};
+constexpr std::pair<ScalarType, tenon_floor_type> kTypes[] = {
+    {kBFloat16, TENON_FLOOR_BFLOAT16}, {kHalf, TENON_FLOOR_FLOAT16}, {kFloat, TENON_FLOOR_FLOAT32}};
+std::string row_of(const Product& p, ScalarType dtype) { return core::join("matmul ", dtype_name(dtype), " ", p.name); }
+double teraflops(const Product& p, double ms) { return 2e-9 * static_cast<double>(p.batch * p.m * p.k * p.n) / ms; }
+
+struct Convolution {
+  const char* name;
+  int64_t images, channels, side, kernel;
+};
+constexpr Convolution kConvolutions[] = {
+    {"64 x 56^2, 3x3", 64, 64, 56, 3}, {"256 x 14^2, 3x3", 64, 256, 14, 3}, {"512 x 7^2, 1x1", 64, 512, 7, 1}};
+std::string row_of(const Convolution& c) { return core::join("conv forward and backward, ", c.name); }
+
+Product shrunk(const Product& p) { return {p.name, most(p.batch), most(p.m), most(p.k), most(p.n)}; }
+Convolution shrunk(const Convolution& c) {
+  return {c.name, most(c.images), most(c.channels), most(c.side), most(c.kernel)};
+}
 
 int slot() { return core::usable_slot(kCUDA); }
 const tn_device_api& api() { return *core::device_entry(slot()).api; }
@@ -65,11 +93,12 @@ void host_rows() {
   const Tensor a = ones({1}, kCUDA), b = ones({1}, kCUDA);
   for (int i = 0; i < 100; ++i) (void)a.add(b);
   wait();
+  const int64_t times = most(10000);
   const double begin = now_us();
-  for (int i = 0; i < 10000; ++i) (void)a.add(b);
+  for (int64_t i = 0; i < times; ++i) (void)a.add(b);
   const double took = now_us() - begin;
   wait();
-  print("G1", "add of 1 element, host", took / 10000, "us");
+  print("G1", "add of 1 element, host", took / static_cast<double>(times), "us");
 
   Tensor x = ones({1}, kCUDA);
   Graph g;
@@ -80,25 +109,32 @@ void host_rows() {
   g.replay();
   wait();
   const double from = now_us();
-  for (int i = 0; i < 200; ++i) g.replay();
+  const int64_t replays = most(200);
+  for (int64_t i = 0; i < replays; ++i) g.replay();
   wait();
-  print("G2", "replay of 100 captured ops", (now_us() - from) / 200, "us");
+  print("G2", "replay of 100 captured ops", (now_us() - from) / static_cast<double>(replays), "us");
 }
 
 void memory_rows() {
   {
-    const Tensor a = ones({kGiB / 12}, kCUDA), b = ones({kGiB / 12}, kCUDA);
+    const int64_t n = most(kGiB / 12);
+    const Tensor a = ones({n}, kCUDA), b = ones({n}, kCUDA);
     Tensor out = empty_like(a);
-    print("G3", "add, 1 GiB moved", kGiB * 1e-6 / device_ms(20, [&] { add_out(out, a, b); }), "GB/s");
+    print("G3", "add, 1 GiB moved", 12e-6 * static_cast<double>(n) / device_ms(20, [&] { add_out(out, a, b); }),
+          "GB/s");
+    const auto five = [&] { (void)a.mul(b).add(a).sub(b).relu().mul(0.5); };
+    print("G3", "five ops in turn", device_ms(20, five), "ms");
   }
-  const Tensor x = randn_on({8192, 8192}), w = ones({8192}, kCUDA), b = zeros({8192}, kCUDA);
-  const double once = 8192. * 8192 * 4 * 1e-6;
+  const int64_t side = most(8192);
+  const Tensor x = randn_on({side, side}), w = ones({side}, kCUDA), b = zeros({side}, kCUDA);
+  const double once = 4e-6 * static_cast<double>(side * side);
   print("G4", "sum over rows, 8192^2", once / device_ms(20, [&] { (void)x.sum(1); }), "GB/s");
   print("G4", "sum of all, 8192^2", once / device_ms(20, [&] { (void)x.sum(); }), "GB/s");
   print("G4", "softmax, 8192^2", 2 * once / device_ms(20, [&] { (void)softmax(x, 1); }), "GB/s");
-  print("G4", "layer_norm, 8192^2", 2 * once / device_ms(20, [&] { (void)layer_norm(x, {8192}, w, b); }), "GB/s");
-  const Tensor table = randn_on({100000, 256});
-  const Tensor index = arange(200000, kLong).mul(7919).remainder(100000).to(kCUDA);
+  print("G4", "layer_norm, 8192^2", 2 * once / device_ms(20, [&] { (void)layer_norm(x, {side}, w, b); }), "GB/s");
+  const int64_t rows = most(100000);
+  const Tensor table = randn_on({rows, 256});
+  const Tensor index = arange(most(200000), kLong).mul(7919).remainder(rows).to(kCUDA);
   print("G9", "200,000 checked rows of 256", device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
 }
 
@@ -108,19 +144,20 @@ const char kProduct[] = "sparse 2^20 rows of 16 x 64", kCoalesce[] = "coalesce o
 
 void sparse_rows() {
   const TensorOptions whole = TensorOptions(kLong).device(kCUDA);
-  const Tensor row = arange(kRows * kEach, whole).div(kEach, "floor"),
-               column = randint(0, kRows, {kRows * kEach}, whole);
-  const Tensor t = _sparse_coo_tensor_unsafe(stack({row, column}), randn_on({kRows * kEach}), {kRows, kRows}, {}, true);
-  const Tensor x = randn_on({kRows, kWide});
+  const int64_t rows = most(kRows), n = most(kMany);
+  const Tensor row = arange(rows * kEach, whole).div(kEach, "floor"), column = randint(0, rows, {rows * kEach}, whole);
+  const Tensor t = _sparse_coo_tensor_unsafe(stack({row, column}), randn_on({rows * kEach}), {rows, rows}, {}, true);
+  const Tensor x = randn_on({rows, kWide});
   print("G8", kProduct, device_ms(5, [&] { (void)t.mm(x); }), "ms");
-  const Tensor at = stack({randint(0, kRows, {kMany}, whole), randint(0, 4, {kMany}, whole)});
-  const Tensor many = _sparse_coo_tensor_unsafe(at, randn_on({kMany}), {kRows, 4}, {}, false);
+  const Tensor at = stack({randint(0, rows, {n}, whole), randint(0, 4, {n}, whole)});
+  const Tensor many = _sparse_coo_tensor_unsafe(at, randn_on({n}), {rows, 4}, {}, false);
   print("G8", kCoalesce, device_ms(5, [&] { (void)many.coalesce(); }), "ms");
 }
 
 // Seven elements go past for each parameter: it and two moments both ways, and the gradient.
 void optimizer_rows() {
-  for (const auto& [count, n] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
+  for (const auto& [count, whole] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
+    const int64_t n = most(whole);
     std::vector<Tensor> params;
     for (int k = 0; k < count; ++k) {
       params.push_back(randn_on({n}).requires_grad_(true));
@@ -128,8 +165,8 @@ void optimizer_rows() {
     }
     optim::Adam adam(params, optim::AdamOptions(1e-3));
     const double ms = device_ms(20, [&] { adam.step(); });
-    const std::string row = core::join("step of Adam, ", count, " x ", n);
-    if (n < 1 << 20)
+    const std::string row = core::join("step of Adam, ", count, " x ", whole);
+    if (whole < 1 << 20)
       print("G12", row, ms, "ms");
     else
       print("G12", row, 7e-6 * 4 * count * static_cast<double>(n) / ms, "GB/s");
@@ -138,27 +175,24 @@ void optimizer_rows() {
 
 void product_rows() {
   setenv("TENON_CONV_BENCHMARK", "1", 0);  // as peer.py has torch do
-  struct Shape {
-    const char* name;
-    int64_t batch, m, k, n;
-  };
-  for (ScalarType dtype : {kBFloat16, kHalf, kFloat}) {
-    for (const Shape& s : {Shape{"8192^3", 1, 8192, 8192, 8192}, Shape{"64 x 1024^3", 64, 1024, 1024, 1024},
-                           Shape{"8192^2 x 16", 1, 8192, 8192, 16}}) {
-      const Tensor a = randn_on({s.batch, s.m, s.k}, dtype), b = randn_on({s.batch, s.k, s.n}, dtype);
-      const double ms = device_ms(5, [&] { (void)(s.batch == 1 ? mm(a[0], b[0]) : bmm(a, b)); });
-      print("G5", core::join("matmul ", dtype_name(dtype), " ", s.name),
-            2e-9 * static_cast<double>(s.batch * s.m * s.k * s.n) / ms, "TFLOP/s");
+  for (const auto& [dtype, _] : kTypes) {
+    for (const Product& whole : kProducts) {
+      const Product p = shrunk(whole);
+      const Tensor a = randn_on({p.batch, p.m, p.k}, dtype), b = randn_on({p.batch, p.k, p.n}, dtype);
+      const double ms = device_ms(5, [&] { (void)(p.batch == 1 ? mm(a[0], b[0]) : bmm(a, b)); });
+      print("G5", row_of(p, dtype), teraflops(p, ms), "TFLOP/s");
     }
   }
-  for (const Shape& s : {Shape{"64 x 56^2, 3x3", 64, 64, 56, 3}, Shape{"256 x 14^2, 3x3", 64, 256, 14, 3},
-                         Shape{"512 x 7^2, 1x1", 64, 512, 7, 1}}) {
-    Tensor x = randn_on({s.batch, s.m, s.k, s.k}).requires_grad_(), w = randn_on({s.m, s.m, s.n, s.n}).requires_grad_();
+  for (const Convolution& whole : kConvolutions) {
+    const Convolution c = shrunk(whole);
+    Tensor x = randn_on({c.images, c.channels, c.side, c.side}).requires_grad_(),
+           w = randn_on({c.channels, c.channels, c.kernel, c.kernel}).requires_grad_();
+    const Tensor grad = randn_on({c.images, c.channels, c.side, c.side});
     const double ms = device_ms(3, [&] {
       x.mutable_grad() = w.mutable_grad() = Tensor();
-      conv2d(x, w, {}, 1, s.n / 2).sum().backward();
+      conv2d(x, w, {}, 1, c.kernel / 2).backward(grad);
     });
-    print("G6", core::join("conv forward and backward, ", s.name), ms, "ms");
+    print("G6", row_of(c), ms, "ms");
   }
 }
 
@@ -168,13 +202,14 @@ void allocator_row() {
   const auto step = [&] {
     alive[random() % 64] = empty({1 + static_cast<int64_t>(random() % (4 << 20))}, TensorOptions(kByte).device(kCUDA));
   };
-  for (int i = 0; i < 20000; ++i) step();
+  const int64_t steps = most(100000);
+  for (int64_t i = 0; i < steps / 5; ++i) step();
   const auto before = core::memory_stats(slot(), 0);
   const double begin = now_us();
-  for (int i = 0; i < 100000; ++i) step();
+  for (int64_t i = 0; i < steps; ++i) step();
   const double took = now_us() - begin;
   const auto after = core::memory_stats(slot(), 0);
-  print("G7", "empty and free, random sizes", took / 200000, "us");
+  print("G7", "empty and free, random sizes", took / static_cast<double>(2 * steps), "us");
   print("G7", "calls of the driver in 100,000",
         static_cast<double>(after.device_allocations - before.device_allocations), "");
   print("G7", "reserved / peak", static_cast<double>(after.reserved_peak) / static_cast<double>(after.allocated_peak),
@@ -183,8 +218,9 @@ void allocator_row() {
 
 void overlap_row() {
   const tn_device_api& a = api();
-  const Tensor x = randn_on({4096, 4096}), host = empty({64 << 20}, TensorOptions(kFloat).pinned_memory(true));
-  Tensor there = empty({64 << 20}, kCUDA);
+  const int64_t side = most(4096), n = most(64 << 20);
+  const Tensor x = randn_on({side, side}), host = empty({n}, TensorOptions(kFloat).pinned_memory(true));
+  Tensor there = empty({n}, kCUDA);
   const auto multiply = [&] {
     for (int i = 0; i < 8; ++i) (void)mm(x, x);
   };
@@ -206,26 +242,48 @@ void overlap_row() {
   };
   timed(true, true);
   const double compute = timed(true, false), copy = timed(false, true), both = timed(true, true);
-  print("G11", "pinned copy to the device", 4 * 64 * 1.048576 * 1e3 / copy, "GB/s");
+  print("G11", "pinned copy to the device", 4e-3 * static_cast<double>(n) / copy, "GB/s");
   print("G11", "overlap with products", 100 * (compute + copy - both) / std::min(compute, copy), "%");
 }
 
+// One that is negative failed.
+void print_floor(const char* id, const std::string& row, double value, const char* unit) {
+  if (value < 0)
+    std::printf("failed: the floor of %s, %s\n", id, row.c_str());
+  else
+    print(id, row, value, unit);
+}
+
 void floors() {
-  const double copy = tenon_floor_copy_gb_s(kGiB);
-  print("G1", "add of 1 element, host", tenon_floor_launch_us(10000), "us");
-  print("G2", "replay of 100 captured ops", tenon_floor_graph_us(100, 200), "us");
-  print("G3", "add, 1 GiB moved", copy, "GB/s");
+  const double copy = tenon_floor_copy_gb_s(most(kGiB));
+  print_floor("G1", "add of 1 element, host", tenon_floor_launch_us(static_cast<int>(most(10000))), "us");
+  print_floor("G2", "replay of 100 captured ops", tenon_floor_graph_us(100, static_cast<int>(most(200))), "us");
+  print_floor("G3", "add, 1 GiB moved", copy, "GB/s");
   for (const char* row : {"sum over rows, 8192^2", "sum of all, 8192^2", "softmax, 8192^2", "layer_norm, 8192^2"}) {
-    print("G4", row, copy, "GB/s");
+    print_floor("G4", row, copy, "GB/s");
   }
-  print("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
-  print("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(100000, 256, 200000), "ms");
+  print_floor("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
+  print_floor("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(most(100000), 256, most(200000)), "ms");
+  print_floor("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(most(256 << 20)), "GB/s");
+  for (const auto& [dtype, type] : kTypes) {
+    for (const Product& whole : kProducts) {
+      const Product p = shrunk(whole);
+      const double ms = tenon_floor_matmul_ms(type, p.batch, p.m, p.k, p.n);
+      print_floor("G5", row_of(p, dtype), ms <= 0 ? -1 : teraflops(p, ms), "TFLOP/s");
+    }
+  }
+  for (const Convolution& whole : kConvolutions) {
+    const Convolution c = shrunk(whole);
+    print_floor("G6", row_of(c), tenon_floor_conv_ms(c.images, c.channels, c.side, c.kernel), "ms");
+  }
   // Rows that elements pick, elements and results; of coalesce, both tensors.
-  const double product = static_cast<double>(kRows * kEach * (4 * kWide + 20) + kRows * kWide * 4) * 1e-6;
-  print("G8", kProduct, product / copy, "ms");
-  print("G8", core::join(kProduct, ", cuSPARSE"), tenon_floor_cusparse_ms(kRows, kEach, kWide), "ms");
-  print("G8", kCoalesce, static_cast<double>(kMany) * 40e-6 / copy, "ms");
-  print("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(256 << 20), "GB/s");
+  const int64_t rows = most(kRows), many = most(kMany);
+  const double product = static_cast<double>(rows * kEach * (4 * kWide + 20) + rows * kWide * 4) * 1e-6;
+  print_floor("G8", kProduct, product / copy, "ms");
+  if (g_most == kGiB) {  // opened by name, so that it may be another toolkit's than that of a trial
+    print_floor("G8", core::join(kProduct, ", cuSPARSE"), tenon_floor_cusparse_ms(rows, kEach, kWide), "ms");
+  }
+  print_floor("G8", kCoalesce, static_cast<double>(many) * 40e-6 / copy, "ms");
 }
 
 int measure(const std::string& what) {
@@ -236,7 +294,7 @@ int measure(const std::string& what) {
   if (what == "--floors") {
     floors();
   } else if (what == "--first-floor") {
-    print("G10", "first op of a process", tenon_floor_first_ms(), "ms");
+    print_floor("G10", "first op of a process", tenon_floor_first_ms(), "ms");
   } else if (what == "--first") {
     const double begin = now_us();
     const Tensor x = ones({1}, kCUDA), y = x.add(x);
@@ -261,7 +319,14 @@ int measure(const std::string& what) {
 
 int main(int argc, char** argv) {
   try {
-    return measure(argc > 1 ? argv[1] : "");
+    std::string what;
+    for (int i = 1; i < argc; ++i) {
+      if (std::strcmp(argv[i], "--small") == 0)
+        g_most = 6;
+      else
+        what = argv[i];
+    }
+    return measure(what);
   } catch (const std::exception& e) {
     std::printf("failed: %s\n", e.what());
     return 1;

@@ -77,6 +77,7 @@ gib = 1 << 30
 a, b = torch.ones(gib // 12, device='cuda'), torch.ones(gib // 12, device='cuda')
 out = torch.empty_like(a)
 show('G3', 'add, 1 GiB moved', gib * 1e-6 / device_ms(20, lambda: torch.add(a, b, out=out)), 'GB/s')
+show('G3', 'five ops in turn', device_ms(20, lambda: a.mul(b).add(a).sub(b).relu().mul(0.5)), 'ms')
 x, w, z = on(8192, 8192), torch.ones(8192, device='cuda'), torch.zeros(8192, device='cuda')
 once = 8192 * 8192 * 4e-6
 show('G4', 'sum over rows, 8192^2', once / device_ms(20, lambda: x.sum(1)), 'GB/s')
@@ -119,10 +120,11 @@ for text, channels, side, kernel in (('64 x 56^2, 3x3', 64, 56, 3), ('256 x 14^2
                                      ('512 x 7^2, 1x1', 512, 7, 1)):
     x = on(64, channels, side, side).requires_grad_()
     w = on(channels, channels, kernel, kernel).requires_grad_()
+    grad = on(64, channels, side, side)
 
     def step():
         x.grad = w.grad = None
-        F.conv2d(x, w, padding=kernel // 2).sum().backward()
+        F.conv2d(x, w, padding=kernel // 2).backward(grad)
 
     show('G6', f'conv forward and backward, {text}', device_ms(3, step), 'ms')
 

@@ -42,10 +42,11 @@ double tenon_floor_launch_us(int launches) {
   void* arguments[] = {&p};
   for (int i = 0; i < 100; ++i) launch(one_element, 1, 32, nullptr, arguments);
   cudaDeviceSynchronize();
+  bool well = true;
   const double begin = now_us();
-  for (int i = 0; i < launches; ++i) launch(one_element, 1, 32, nullptr, arguments);
+  for (int i = 0; i < launches; ++i) well &= launch(one_element, 1, 32, nullptr, arguments) == cudaSuccess;
   const double took = now_us() - begin;
-  return cudaDeviceSynchronize() == cudaSuccess ? took / launches : -1;
+  return cudaDeviceSynchronize() == cudaSuccess && well ? took / launches : -1;
 }
 
 double tenon_floor_graph_us(int nodes, int launches) {
@@ -57,8 +58,9 @@ double tenon_floor_graph_us(int nodes, int launches) {
   cudaGraphExec_t exec;
   if (cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) != cudaSuccess) return -1;
   cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
-  for (int i = 0; i < nodes; ++i) launch(one_element, 1, 32, s, arguments);
-  if (cudaStreamEndCapture(s, &graph) != cudaSuccess) return -1;
+  bool recorded = true;
+  for (int i = 0; i < nodes; ++i) recorded &= launch(one_element, 1, 32, s, arguments) == cudaSuccess;
+  if (cudaStreamEndCapture(s, &graph) != cudaSuccess || !recorded) return -1;
   if (cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess) return -1;
   cudaGraphLaunch(exec, s);
   cudaStreamSynchronize(s);
@@ -84,7 +86,7 @@ double tenon_floor_pinned_gb_s(int64_t bytes) {
   const Memory a(bytes);
   void* host = nullptr;
   const auto n = static_cast<size_t>(bytes);
-  if (!a.p || cudaMallocHost(&host, n) != cudaSuccess) return -1;
+  if (!a.p || cudaHostAlloc(&host, n, cudaHostAllocDefault) != cudaSuccess) return -1;
   const double ms = device_ms(10, [&] { cudaMemcpyAsync(a.p, host, n, cudaMemcpyHostToDevice, nullptr); });
   cudaFreeHost(host);
   return ms <= 0 ? -1 : 1e-6 * static_cast<double>(bytes) / ms;
@@ -95,7 +97,8 @@ double tenon_floor_gather_ms(int64_t rows, int64_t columns, int64_t picked) {
   if (!in.p || !out.p || !index.p) return -1;
   int64_t* host = new int64_t[static_cast<size_t>(picked)];
   for (int64_t i = 0; i < picked; ++i) host[i] = i * 7919 % rows;
-  cudaMemcpy(index.p, host, static_cast<size_t>(8 * picked), cudaMemcpyHostToDevice);
+  cudaMemcpyAsync(index.p, host, static_cast<size_t>(8 * picked), cudaMemcpyHostToDevice, nullptr);
+  cudaDeviceSynchronize();
   delete[] host;
   float *o = out.as<float>(), *x = in.as<float>();
   int64_t* k = index.as<int64_t>();
@@ -108,6 +111,6 @@ double tenon_floor_first_ms(void) {
   const Memory m(4);
   float* p = m.as<float>();
   void* arguments[] = {&p};
-  launch(one_element, 1, 32, nullptr, arguments);
-  return cudaDeviceSynchronize() == cudaSuccess ? 1e-3 * (now_us() - begin) : -1;
+  const bool well = launch(one_element, 1, 32, nullptr, arguments) == cudaSuccess;
+  return cudaDeviceSynchronize() == cudaSuccess && well ? 1e-3 * (now_us() - begin) : -1;
 }

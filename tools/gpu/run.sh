@@ -23,11 +23,13 @@ EOT
 fi
 export LD_LIBRARY_PATH="$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TENON_PLUGIN_PATH="$PWD/lib"
 
-# step NAME SECONDS COMMAND...: its output in out/NAME.txt, one line of it here.
+# step NAME SECONDS COMMAND...: its output in out/NAME.txt, one line of it here. Each has what is left of nine minutes
+# at most.
 failed=0
 step() {
-  local name="$1" seconds="$2" begin=$SECONDS status=0
+  local name="$1" begin=$SECONDS status=0 seconds="$2" left=$((525 - SECONDS))
   shift 2
+  [ "$seconds" -le "$left" ] || seconds=$((left > 1 ? left : 1))
   timeout -k 5 "$seconds" "$@" >"$out/$name.txt" 2>&1 || status=$?
   [ $status = 0 ] || [ "$device" = no ] || failed=1
   printf '%-12s %4d s  status %d  %s\n' "$name" $((SECONDS - begin)) $status "$(grep -v '^$' "$out/$name.txt" | tail -1 | cut -c1-140)"
@@ -45,16 +47,18 @@ fi
 cores=$(nproc)
 step devices 30 "${say[@]}" bin/tenon devices
 step tests 60 bin/test_gpu --gtest_brief=1
-step check 120 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cores" --calls share/calls --cases share/oracle
-step oracle 120 "${say[@]}" bin/tenon_oracle share/oracle --device cuda -j "$cores" --waivers share/oracle/waivers.csv
+step check 100 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cores" --calls share/calls --cases share/oracle
+step oracle 100 "${say[@]}" bin/tenon_oracle share/oracle --device cuda -j "$cores" --waivers share/oracle/waivers.csv
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ -x "$sanitizer" ]; then
-  step sanitizer 60 "${say[@]}" "$sanitizer" --error-exitcode 9 bin/test_gpu --gtest_filter='Gpu.Prod*:Gpu.AStep*'
+  step sanitizer 60 "${say[@]}" "$sanitizer" --error-exitcode 9 bin/test_gpu --gtest_filter='Gpu.Prod*:Gpu.AStep*:Gpu.Recurrent*:Gpu.TheFirst*'
 else
   step sanitizer 5 echo "no compute-sanitizer"
 fi
 if [ -e share/digits.csv.gz ]; then
-  step demo 60 "${say[@]}" bin/tenon_digits --data share/digits.csv.gz --out "$out" --device cuda --epochs 10
+  step demo 45 "${say[@]}" bin/tenon_digits --data share/digits.csv.gz --out "$out" --device cuda --epochs 10
+else
+  step demo 5 echo "no digits"
 fi
 step ladder 20 bin/tenon_cuda_ladder
 step floors 40 bin/tenon_bench_gpu --floors

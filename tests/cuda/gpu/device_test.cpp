@@ -54,6 +54,47 @@ TEST_F(Gpu, ProductsAgreeWithTheHost) {
   }
 }
 
+// cuDNN's, forward and backward.
+TEST_F(Gpu, ConvolutionsAgreeWithTheHost) {
+  manual_seed(2);
+  const Tensor x = randn({3, 8, 9, 10}), w = randn({12, 4, 3, 3}), grad = randn({3, 12, 5, 10});
+  const auto run = [&](Device device) {
+    Tensor a = x.to(device).requires_grad_(), b = w.to(device).requires_grad_();
+    const Tensor y = conv2d(a, b, {}, {2, 1}, {1, 1}, 1, 2);
+    y.backward(grad.to(device));
+    return std::vector<Tensor>{y.detach().cpu(), a.grad().cpu(), b.grad().cpu()};
+  };
+  const auto there = run(kCUDA), here = run(kCPU);
+  for (std::size_t k = 0; k < here.size(); ++k) EXPECT_TRUE(allclose(there[k], here[k], 1e-3, 1e-3)) << k;
+}
+
+TEST_F(Gpu, RecurrentLayersAgreeWithTheHost) {
+  const Tensor x = randn({7, 3, 10}), grad = randn({7, 3, 12});
+  const auto run = [&](Device device) {
+    manual_seed(3);
+    nn::LSTM lstm(nn::LSTMOptions(10, 6).num_layers(2).bidirectional(true));
+    lstm->to(device);
+    Tensor a = x.to(device).requires_grad_();
+    const Tensor y = std::get<0>(lstm->forward(a));
+    y.backward(grad.to(device));
+    std::vector<Tensor> out = {y.detach().cpu(), a.grad().cpu()};
+    for (const Tensor& p : lstm->parameters()) out.push_back(p.grad().cpu());
+    return out;
+  };
+  const auto there = run(kCUDA), here = run(kCPU);
+  for (std::size_t k = 0; k < here.size(); ++k) EXPECT_TRUE(allclose(there[k], here[k], 1e-3, 1e-4)) << k;
+}
+
+TEST_F(Gpu, TheFirstOfManyAreThoseOfASort) {
+  manual_seed(4);
+  for (const Tensor& x : {randn({3, 5000}), randint(50, {200000}, kLong), randn({2, 100000}).to(kHalf)}) {
+    const auto [values, indices] = x.to(kCUDA).topk(300);
+    const auto [all, order] = x.sort(true, -1, true);
+    EXPECT_TRUE(equal(values.cpu(), all.slice(-1, 0, 300)));
+    EXPECT_TRUE(equal(indices.cpu(), order.slice(-1, 0, 300)));
+  }
+}
+
 TEST_F(Gpu, EventsOrderStreamsAndMeasureTime) {
   tn_stream *one = nullptr, *two = nullptr;
   tn_event *begin = nullptr, *end = nullptr;
@@ -85,6 +126,7 @@ TEST_F(Gpu, EventsOrderStreamsAndMeasureTime) {
 }
 
 TEST_F(Gpu, AStepOfTrainingIsReplayed) { replay_a_step_of_training(); }
+TEST_F(Gpu, AStepOfAdamIsReplayed) { replay_a_step_of_adam(); }
 
 TEST_F(Gpu, AnIndexOutOfRangeIsRaisedAndTheDeviceLives) {
   const Tensor table = arange(10, kFloat).to(kCUDA);
