@@ -10,6 +10,7 @@
 
 #include "plugin_cpu/accumulate.h"
 #include "plugin_cpu/indices.h"
+#include "tenon/sdk/index.h"
 #include "tenon/sdk/ops/index_put.h"
 
 namespace tenon::cpu {
@@ -46,19 +47,6 @@ void add_mask(Plan& plan, const Tensor& mask) {
     int64_t* p = scratch.tensor().data<int64_t>();
     for (int64_t i = 0; i < n; ++i) p[i] = hits[static_cast<std::size_t>(i)] / below % mask.size(d);
     plan.index.push_back(scratch.tensor());
-  }
-}
-
-void broadcast(std::vector<int64_t>& shape, const Tensor& t) {
-  while (static_cast<int>(shape.size()) < t.ndim()) shape.insert(shape.begin(), 1);
-  for (int d = 0; d < t.ndim(); ++d) {
-    int64_t& s = shape[shape.size() - static_cast<std::size_t>(t.ndim() - d)];
-    if (t.size(d) == 1 || t.size(d) == s) continue;
-    if (s != 1) {
-      throw Error(TN_ERROR_INDEX, "the shapes of the index tensors do not broadcast: ",
-                  Ints(shape.data(), static_cast<int64_t>(shape.size())), " and ", t.sizes());
-    }
-    s = t.size(d);
   }
 }
 
@@ -105,7 +93,7 @@ void make_plan(Plan& plan, const Tensor& self, const TensorList& indices) {
     if (first < 0) first = d;
     last = d;
     ++count;
-    broadcast(plan.shape, plan.index[static_cast<std::size_t>(d)]);
+    broadcast_index(plan.shape, plan.index[static_cast<std::size_t>(d)]);
   }
   plan.at = count > 0 && last - first + 1 == count ? first : 0;
   int64_t n = 1;

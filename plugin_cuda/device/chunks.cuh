@@ -22,6 +22,21 @@ __global__ void count_marks(S s) {
   if (threadIdx.x == 0) s.starts[blockIdx.x] = mine;
 }
 
+// A block a chunk, once the counts are added up: f(i, whether it is marked, how many are up to it and with it).
+template <class S, class F>
+TN_DEVICE void each_counted(const S& s, const F& f) {
+  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
+  int64_t before = s.starts[blockIdx.x];
+  for (int64_t tile = begin; tile < end; tile += blockDim.x) {
+    const int64_t i = tile + threadIdx.x;
+    const int64_t mine = i < end ? s.marks(i) : 0;
+    int64_t total;
+    const int64_t to_here = before + block_scan(mine, int64_t{0}, AddCounts(), &total);
+    before += total;
+    if (i < end) f(i, mine != 0, to_here);
+  }
+}
+
 // One block.
 template <class S>
 __global__ void add_up_counts(S s) {

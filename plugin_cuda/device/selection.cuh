@@ -37,16 +37,9 @@ struct Selection {
 // write(element, its place among the selected)
 template <class Write>
 __global__ void spread(Selection s, Write write) {
-  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
-  int64_t at = s.starts[blockIdx.x];
-  for (int64_t tile = begin; tile < end; tile += blockDim.x) {
-    const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < end ? s.marks(i) : 0;
-    int64_t total;
-    const int64_t to_here = block_scan(mine, int64_t{0}, AddCounts(), &total);
-    if (mine) write(i, at + to_here - 1);
-    at += total;
-  }
+  each_counted(s, [&](int64_t i, bool marked, int64_t to_here) {
+    if (marked) write(i, to_here - 1);
+  });
 }
 
 // `starts` has kStartsBytes.

@@ -87,6 +87,12 @@ struct Conv {
   TN_DEVICE U y_at(int64_t plane, int64_t at) const {
     return at < 0 ? U(0) : y.get<U>(plane * out.count() + at);
   }
+  // Element j of plane i of an image's group b, with the plane's bias; m planes a group, n elements a plane.
+  template <class U>
+  TN_DEVICE void put_biased(const Dense& to, int64_t b, int64_t i, int64_t j, int64_t m, int64_t n, U sum) const {
+    sum += bias.get_or(b % groups * m + i, U(0));
+    store_sum(to.p + ((b * m + i) * n + j) * to.item, to.code, sum);
+  }
 };
 
 // Of an image's group: filters by windows.
@@ -108,8 +114,7 @@ struct Forward : Conv {
   }
   template <class U>
   TN_DEVICE void put(int64_t b, int64_t i, int64_t j, U sum) const {
-    sum += bias.get_or(b % groups * m + i, U(0));
-    store_sum(y.p + ((b * m + i) * n + j) * y.item, y.code, sum);
+    put_biased(y, b, i, j, m, n, sum);
   }
 };
 
@@ -134,8 +139,7 @@ struct BackwardData : Conv {
   }
   template <class U>
   TN_DEVICE void put(int64_t b, int64_t i, int64_t j, U sum) const {
-    sum += bias.get_or(b % groups * m + i, U(0));
-    store_sum(x.p + ((b * m + i) * n + j) * x.item, x.code, sum);
+    put_biased(x, b, i, j, m, n, sum);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "plugin_cuda/device/indexed.cuh"
 #include "plugin_cuda/device/selection.cuh"
+#include "tenon/sdk/index.h"
 #include "tenon/sdk/ops/_index.h"
 #include "tenon/sdk/ops/index_put.h"
 
@@ -57,7 +58,7 @@ struct Expression {
       if (first < 0) first = d;
       const int64_t item = item_size(self.dtype());
       indexed.push_back({e.index, e.offsets ? INT64_MAX : self.size(d), e.offsets ? item : self.stride(d) * item});
-      broadcast(e.index);
+      broadcast_index(shape, e.index);
       d += e.covers;
       count += e.covers;
       last = d;
@@ -71,18 +72,6 @@ struct Expression {
     }
     if (static_cast<int>(kept.size()) <= at) sizes.insert(sizes.end(), shape.begin(), shape.end());
     return true;
-  }
-  void broadcast(const Tensor& t) {
-    while (static_cast<int>(shape.size()) < t.ndim()) shape.insert(shape.begin(), 1);
-    for (int d = 0; d < t.ndim(); ++d) {
-      int64_t& s = shape[shape.size() - static_cast<std::size_t>(t.ndim() - d)];
-      if (t.size(d) == 1 || t.size(d) == s) continue;
-      if (s != 1) {
-        throw Error(TN_ERROR_INDEX, "the shapes of the index tensors do not broadcast: ",
-                    Ints(shape.data(), static_cast<int64_t>(shape.size())), " and ", t.sizes());
-      }
-      s = t.size(d);
-    }
   }
   int wide() const { return static_cast<int>(shape.size()); }
   int64_t combinations() const {

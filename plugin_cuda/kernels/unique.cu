@@ -43,21 +43,13 @@ __global__ void make_keys(Groups g, Pairs to) {
 
 // counts is zero before; its sums are of integers, so that their order does not matter.
 __global__ void write_groups(Groups g) {
-  const int64_t begin = blockIdx.x * g.chunk, end = begin + g.chunk < g.n ? begin + g.chunk : g.n;
-  int64_t before = g.starts[blockIdx.x];
-  for (int64_t tile = begin; tile < end; tile += blockDim.x) {
-    const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < end ? g.marks(i) : 0;
-    int64_t total;
-    const int64_t group = before + block_scan(mine, int64_t{0}, AddCounts(), &total) - 1;
-    before += total;
-    if (i >= end) continue;
-    const int64_t from = g.position(i);
+  each_counted(g, [&](int64_t i, bool first, int64_t to_here) {
+    const int64_t group = to_here - 1, from = g.position(i);
     if (g.inverse != nullptr) g.inverse[from] = group;
     if (g.counts != nullptr) atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + group), 1ull);
-    if (!mine) continue;
+    if (!first) return;
     for (int k = 0; k < g.item; ++k) g.values[group * g.item + k] = g.in[from * g.item + k];
-  }
+  });
 }
 
 tn_status unique(Call& call, const Tensor& self, bool sorted, bool inverse, bool counts) {
@@ -154,20 +146,11 @@ __global__ void mark_slices(SliceGroups g) {
 }
 
 __global__ void group_slices(SliceGroups g) {
-  const Selection& s = g.marked;
-  const int64_t begin = blockIdx.x * s.chunk, end = begin + s.chunk < s.n ? begin + s.chunk : s.n;
-  int64_t before = s.starts[blockIdx.x];
-  for (int64_t tile = begin; tile < end; tile += blockDim.x) {
-    const int64_t i = tile + threadIdx.x;
-    const int64_t mine = i < end ? s.marks(i) : 0;
-    int64_t total;
-    const int64_t group = before + block_scan(mine, int64_t{0}, AddCounts(), &total) - 1;
-    before += total;
-    if (i >= end) continue;
-    g.inverse[g.order[i]] = group;
-    atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + group), 1ull);
-    if (mine) g.first[group] = g.order[i];
-  }
+  each_counted(g.marked, [&](int64_t i, bool first, int64_t to_here) {
+    g.inverse[g.order[i]] = to_here - 1;
+    atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + to_here - 1), 1ull);
+    if (first) g.first[to_here - 1] = g.order[i];
+  });
 }
 
 template <class U>

@@ -126,7 +126,7 @@ TEST_F(Gpu, EventsOrderStreamsAndMeasureTime) {
 }
 
 TEST_F(Gpu, AStepOfTrainingIsReplayed) { replay_a_step_of_training(); }
-TEST_F(Gpu, AStepOfAdamIsReplayed) { replay_a_step_of_adam(); }
+TEST_F(Gpu, AStepOfAdamIsReplayed) { replay_a_step_of_training(of_relu, by_adam); }
 
 TEST_F(Gpu, AnIndexOutOfRangeIsRaisedAndTheDeviceLives) {
   const Tensor table = arange(10, kFloat).to(kCUDA);
