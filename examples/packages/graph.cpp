@@ -32,7 +32,8 @@ struct Builder {
     if (section.empty()) section = p.section;
     for (const auto& name : p.provides) {
       auto& list = providers[name];
-      if (std::find(list.begin(), list.end(), at->second) == list.end()) list.push_back(at->second);
+      bool known = std::find(list.begin(), list.end(), at->second) != list.end();
+      if (!known && list.size() <= kMaxProviders) list.push_back(at->second);
     }
   }
 
@@ -136,10 +137,11 @@ std::vector<int64_t> ask_neighbours(const Graph& graph, const Split& split) {
     if (visible[from] >= 0) votes[to].push_back(visible[from]);
   }
   std::vector<int64_t> out, count(graph.sections.size());
+  int64_t largest = largest_section(graph, split);
   for (int64_t i : split.hidden) {
     const auto& given = votes[static_cast<std::size_t>(i)];
     if (given.empty()) {
-      out.push_back(largest_section(graph, split));
+      out.push_back(largest);
       continue;
     }
     std::fill(count.begin(), count.end(), 0);

@@ -147,6 +147,18 @@ TEST(Graph, LinksAndSections) {
   EXPECT_EQ(g.unanswered, 1);
 }
 
+TEST(Graph, WhatManyProvideLinksNobody) {
+  std::vector<Package> all{package("user", "x", {"few", "many"})};
+  for (int i = 0; i < 17; ++i) {
+    all.push_back(
+        package("p" + std::to_string(i), i % 2 ? "x" : "y", {}, i < 16 ? Names{"few", "many"} : Names{"many"}));
+  }
+  auto g = build(all, 2);
+  EXPECT_EQ(g.links.size(), 16u);
+  EXPECT_EQ(g.links.back()[1], 16);
+  EXPECT_EQ(g.unanswered, 0);
+}
+
 TEST(Graph, TooLittleIsSaid) {
   auto what = [](const std::vector<Package>& all) -> std::string {
     try {
