@@ -94,6 +94,13 @@ void Ops::add_rows(const Tensor& to, const Tensor& index, const Tensor& from, co
   (*this)("index_add_", {value(to), value(int64_t{0}), value(index), value(from), value(alpha)});
 }
 
+void Ops::add_rows_in_order(const Tensor& to, const Tensor& index, const Tensor& from, const Scalar& alpha) {
+  const Tensor rows = (*this)("unsqueeze", {value(index), value(int64_t{0})});
+  const Tensor t =
+      (*this)("_sparse_coo_tensor", {value(rows), value(from), value(to.sizes()), value(false), value(false)});
+  (*this)("add_.Tensor", {value(to), value(t), value(alpha)});
+}
+
 void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced) {
   share_component(call, i, kIndices, indices);
   share_component(call, i, kValues, values);

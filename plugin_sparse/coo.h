@@ -80,6 +80,9 @@ class Ops {
   // to.index_add_(dim 0), alpha * from.
   void add_rows(const Tensor& to, const Tensor& index, const Tensor& from,
                 const Scalar& alpha = Scalar::of(int64_t{1}));
+  // The same as the sum with a sparse tensor of these rows: where a device has a kernel for that, in a fixed order.
+  void add_rows_in_order(const Tensor& to, const Tensor& index, const Tensor& from,
+                         const Scalar& alpha = Scalar::of(int64_t{1}));
 
  private:
   const Call& call_;

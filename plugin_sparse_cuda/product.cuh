@@ -158,7 +158,8 @@ void launch_rows(const sdk::Call& call, Product<C> p) {
 template <class T, class C>
 void launch_packed(const sdk::Call& call, const Product<C>& p) {
   const auto bits = reinterpret_cast<uintptr_t>(p.right.p) | reinterpret_cast<uintptr_t>(p.out.p);
-  if (bits % 16 == 0 && p.n % kPackWidth<T> == 0)
+  const bool alike = p.values.code == p.out.code && p.right.code == p.out.code;
+  if (alike && bits % 16 == 0 && p.n % kPackWidth<T> == 0)
     launch_rows<T, C, kPackWidth<T>>(call, p);
   else
     launch_rows<C, C, 1>(call, p);

@@ -24,7 +24,8 @@ void add_product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& d
   if (terms.rows.numel() > 0) {
     const int64_t column[] = {terms.rows.numel(), 1};
     const Tensor factors = op("reshape", {value(terms.values), value(Ints(column, 2))});
-    op.add_rows(sum, terms.rows, op("mul.Tensor", {value(op.pick(dense, 0, terms.columns)), value(factors)}), alpha);
+    op.add_rows_in_order(sum, terms.rows, op("mul.Tensor", {value(op.pick(dense, 0, terms.columns)), value(factors)}),
+                         alpha);
   }
   op.copy(out, sum);
 }

@@ -44,7 +44,7 @@ std::vector<int64_t> rows_like(int64_t n, const Tensor& v) {
 // For each element, the sum over its slice.
 Tensor slice_sums(Ops& op, const Slices& s, const Tensor& v) {
   const Tensor sums = op.zeros(span(rows_like(s.n, v)), v.dtype(), v.device());
-  op.add_rows(sums, s.of, v);
+  op.add_rows_in_order(sums, s.of, v);
   return op.pick(sums, 0, s.of);
 }
 

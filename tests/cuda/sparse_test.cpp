@@ -282,7 +282,10 @@ TEST_F(CudaSparse, TheSameBitsEachTime) {
       sparse_coo_tensor(randint(0, 20, {2, 5000}, TensorOptions(kLong)), randn({5000}), {20, 20}).to(kCUDA);
   const Tensor x = randn({20, 64}).to(kCUDA), dense = randn({20, 20}).to(kCUDA);
   const Tensor values = t.coalesce().values(), product = t.mm(x), sum = dense.add(t);
+  const Tensor softmaxed = softmax(t, 0)._values(), rows = hspmm(t, x)._values();
   for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(equal(softmax(t, 0)._values(), softmaxed));
+    EXPECT_TRUE(equal(hspmm(t, x)._values(), rows));
     EXPECT_TRUE(equal(t.coalesce().values(), values));
     EXPECT_TRUE(equal(t.mm(x), product));
     EXPECT_TRUE(equal(dense.add(t), sum));
