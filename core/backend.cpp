@@ -327,7 +327,8 @@ tn_status host_share_component(tn_call* call, uint32_t i, uint32_t component, co
     TensorImpl& t = open_component(f, "share_component", i, component);
     TENON_CHECK(from.slot == t.slot && from.index == t.index, ValueError, "share_component: the output is on ",
                 t.device().str(), ", the tensor on ", from.device().str());
-    set_checked("share_component", t, component, Impl::share(&from));
+    // Memory is shared, geometry is not: its owner may resize the tensor.
+    set_checked("share_component", t, component, from.alias(false));
   });
 }
 

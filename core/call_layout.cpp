@@ -157,7 +157,7 @@ void make_composites(LayoutCall& f) {
       TENON_CHECK(given.dtype == o.dtype, TypeError, f.op().name, ": result type ", dtype_name(o.dtype),
                   " cannot be written to a tensor of layout ", layout_name(given.layout_slot), " and dtype ",
                   dtype_name(given.dtype));
-      TENON_CHECK(f.form == Form::Out || given.sizes() == made->sizes(), ValueError, f.op().name,
+      TENON_CHECK(f.form == Form::Out || f.op().layout || given.sizes() == made->sizes(), ValueError, f.op().name,
                   "_: the result of shape ", text(made->sizes()), " does not fit self of shape ", text(given.sizes()));
       f.targets[k] = f.keep(std::move(made));
     }
@@ -283,7 +283,7 @@ Impl converted(TensorImpl& t, int layout) {
 }
 
 bool densified(LayoutCall& f, const std::string& reason) {
-  if (densify() == Densify::Forbid || f.op().layout != nullptr) return false;
+  if (densify() == Densify::Forbid || f.op().layout != nullptr || layout_argument(f.op(), f.in) != 0) return false;
   uint64_t bytes = 0;
   Replaced args(f.op(), f.in, [&](int, TensorImpl& t) {
     if (!t.composite()) return Impl();
@@ -307,19 +307,21 @@ bool densified(LayoutCall& f, const std::string& reason) {
 
 [[noreturn]] void unserved(const LayoutCall& f, bool declined) {
   std::string layouts;
-  each_argument(f.op(), f.in, [&](int i, const TensorImpl& t) {
-    layouts += join(layouts.empty() ? "" : ", ", f.op().args[i].name, " ", layout_name(t.layout_slot));
-  });
   uint64_t bytes = 0;
-  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
+  bool composites = false;
+  each_argument(f.op(), f.in, [&](int i, const TensorImpl& t) {
+    layouts += join(", ", f.op().args[i].name, " ", layout_name(t.layout_slot));
+    composites |= t.composite();
     if (t.composite()) bytes += static_cast<uint64_t>(t.numel) * t.itemsize();
   });
+  if (!composites) layouts += join(", layout ", layout_name(f.layout));
   throw NotImplementedError(
-      join(f.op().name, ": no kernel for ", device_entry(f.slot).name, ", ", dtype_name(f.dtype), ", ", layouts,
+      join(f.op().name, ": no kernel for ", device_entry(f.slot).name, ", ", dtype_name(f.dtype), layouts,
            declined ? " (one declined these arguments)" : "",
-           f.op().layout ? ""
-                         : join("; strided copies would take ", bytes,
-                                " bytes and are not allowed: to_dense() makes one, TENON_DENSIFY=allow does at need")));
+           f.op().layout || !composites
+               ? ""
+               : join("; strided copies would take ", bytes,
+                      " bytes and are not allowed: to_dense() makes one, TENON_DENSIFY=allow does at need")));
 }
 
 // What core does with components itself.
@@ -337,7 +339,9 @@ bool by_components(LayoutCall& f) {
   if (name == "_copy_components") {
     const Device to = resolve(device_from_abi(f.in[2].u.device));
     const int slot = usable_slot(to.type());
-    f.outs[0] = copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), slot, slot == 0 ? 0 : to.index()).leak();
+    f.outs[0] = copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), slot, slot == 0 ? 0 : to.index(),
+                               f.in[3].u.i64 != 0)
+                    .leak();
     return true;
   }
   if (name != "copy" || f.form != Form::Inplace) return false;

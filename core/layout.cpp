@@ -55,6 +55,8 @@ Entry& open_entry(int slot) {
 
 }  // namespace
 
+int layout_slots() noexcept { return layouts().count.load(std::memory_order_acquire); }
+
 int layout_slot_from_name(std::string_view name) {
   for (int i = 0; known(i); ++i) {
     if (layouts().entries[i].name == name) return i;

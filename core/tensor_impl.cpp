@@ -217,6 +217,11 @@ void TensorImpl::set_component(int i, Ref<TensorImpl> part) {
 
 void TensorImpl::take_components(TensorImpl& from) {
   set_geometry(from.ndim(), from.view.sizes, nullptr, 0);
+  dtype = from.dtype;
+  view.dtype = from.view.dtype;
+  slot = from.slot;
+  index = from.index;
+  view.device = from.view.device;
   std::swap(components, from.components);
   view.data = components->views;
   from.view.data = from.components->views;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_sparse/coo.h"
 
+#include <algorithm>
+
 namespace tenon::coo {
 
 std::vector<int64_t> value_sizes(int64_t n, Ints sizes, int sparse_dim) {
@@ -66,7 +68,32 @@ Tensor Ops::gather_rows(const Tensor& t, const Tensor& at) {
   return (*this)("index.Tensor", {value(t), v});
 }
 
+namespace {
+
+// The one place where the host computes with indices: they may have changed since they were checked.
+void number_columns(const Tensor& indices, Ints sizes, int64_t* out) {
+  const int64_t n = indices.size(1);
+  std::fill(out, out + n, int64_t{0});
+  for (int64_t d = 0; d < sizes.size(); ++d) {
+    const int64_t *row = indices.data<const int64_t>() + d * indices.stride(0), step = indices.stride(1);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = row[i * step];
+      if (at < 0 || at >= sizes[d])
+        throw Error(TN_ERROR_INDEX, "index ", at, " of element ", i, " is out of bounds for dimension ", d, " of size ",
+                    sizes[d]);
+      out[i] = out[i] * sizes[d] + at;
+    }
+  }
+}
+
+}  // namespace
+
 Tensor Ops::keys(const Tensor& indices, Ints sizes) {
+  if (on_host(indices)) {
+    const Tensor out = empty(Ints(indices.sizes().data() + 1, 1), kInt64, indices.device());
+    number_columns(indices, sizes, out.data<int64_t>());
+    return out;
+  }
   if (sizes.empty()) return zeros(Ints(indices.sizes().data() + 1, 1), kInt64, indices.device());
   Tensor key = row(indices, 0);
   for (int64_t d = 1; d < sizes.size(); ++d) {
@@ -105,6 +132,13 @@ void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& val
   share_component(call, i, kIndices, indices);
   share_component(call, i, kValues, values);
   set_layout_flags(call, i, coalesced ? kCoalesced : 0);
+}
+
+void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype) {
+  const int64_t at[] = {sparse_dim, 0};
+  alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
+  alloc_component(call, 0, kValues, span(value_sizes(0, sizes, sparse_dim)), dtype);
+  set_layout_flags(call, 0, kCoalesced);
 }
 
 }  // namespace tenon::coo

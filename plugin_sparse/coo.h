@@ -100,5 +100,7 @@ Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes);
 // The components of output i.
 void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
 inline void give(const Call& call, const Coo& t) { give(call, 0, t.indices, t.values, true); }
+// Components of output 0, without elements.
+void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype);
 
 }  // namespace tenon::coo

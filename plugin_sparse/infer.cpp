@@ -98,6 +98,20 @@ tn_status made(const Rule& r) {
   r.shape(r.ints(2), r.tensor(1).dtype());
   return r.coo();
 }
+tn_status made_of_parts(const Rule& r) {
+  const tn_value& parts = r.call->in[0];
+  if (parts.len == 0 || !parts.u.tensors[parts.len - 1]) throw Error(TN_ERROR_VALUE, "expected indices and values");
+  r.shape(r.ints(1), parts.u.tensors[parts.len - 1]->dtype);
+  return r.coo();
+}
+tn_status resized(const Rule& r) {
+  r.shape(r.ints(1), r.tensor(0).dtype());
+  return r.coo();
+}
+tn_status empty_like(const Rule& r) {
+  const tn_value& layout = r.call->in[2];
+  return layout.tag == TN_TAG_LAYOUT && layout.u.i64 == TN_STRIDED ? r.strided() : r.coo();
+}
 tn_status like_self(const Rule& r) {
   r.shape(r.tensor(0).sizes(), r.tensor(0).dtype());
   return r.coo();
@@ -158,8 +172,10 @@ struct Entry {
 constexpr Entry kRules[] = {
     {"_coalesce", like_self},
     {"_coalesced", like_self},
+    {"_from_components", made_of_parts},
     {"_log_softmax", one_value_wise},
     {"_log_softmax_backward_data", one_value_wise},
+    {"_resize_components", resized},
     {"_shared_values", shared_values},
     {"_softmax", one_value_wise},
     {"_softmax_backward_data", one_value_wise},
@@ -178,7 +194,8 @@ constexpr Entry kRules[] = {
     {"ceil", one_value_wise},
     {"div.Scalar", one_value_wise},
     {"div.Tensor", quotients},
-    {"empty_like", one_value_wise},
+    {"empty.memory_format", one_value_wise},
+    {"empty_like", empty_like},
     {"erf", one_value_wise},
     {"erfinv", one_value_wise},
     {"expm1", one_value_wise},
@@ -202,6 +219,8 @@ constexpr Entry kRules[] = {
     {"sinh", one_value_wise},
     {"slice.Tensor", one_value_wise},
     {"sparse_mask", masked},
+    {"sparse_resize", resized},
+    {"sparse_resize_and_clear", resized},
     {"sqrt", one_value_wise},
     {"sspaddmm", sparse_sum_of_product},
     {"sub.Tensor", sums},

@@ -22,7 +22,10 @@ Tensor& become(int id, const Tensor& self, View view) {
   const core::TensorImpl& to = *v.unsafeGetTensorImpl();
   const bool current = t.base && t.base_version == t.version();
   if (keeps_history) autograd::set_history(self, *v.grad_fn(), v.output_nr());
-  t.set_geometry(to.ndim(), to.view.sizes, to.view.strides, to.byte_offset());
+  if (t.composite())
+    self.set_data(v);
+  else
+    t.set_geometry(to.ndim(), to.view.sizes, to.view.strides, to.byte_offset());
   t.bump_version();
   if (current) t.base_version = t.version();
   return const_cast<Tensor&>(self);

@@ -191,18 +191,20 @@ std::string sizes_text(const Tensor& t) {
 
 // tensor(indices=tensor(...),
 //        values=tensor(...),
-//        size=(2, 3), layout=run_length)
+//        size=(2, 3), nnz=3, layout=run_length), where nnz counts the values
 std::string parts(const Tensor& t) {
   std::string out = "tensor(";
   const PrintOptions o = print_options();
-  for (const std::string& name : core::layout_components(static_cast<int>(t.layout()))) {
+  const auto& names = core::layout_components(static_cast<int>(t.layout()));
+  for (const std::string& name : names) {
     const Tensor part = t.component(name);
     const Tensor host = part.is_cpu() ? part : part.cpu();
     const std::string head = name + "=tensor(";
     const std::string body = host.numel() == 0 ? "[]" : Printer(host, o, print_style()).body(7 + head.size());
     out += head + body + suffixes(part) + "),\n       ";
   }
-  std::string facts;
+  const Tensor values = t.component(names.back());
+  std::string facts = values.dim() > 0 ? ", nnz=" + std::to_string(values.size(0)) : "";
   for (const std::string& flag : core::layout_flags(static_cast<int>(t.layout()))) {
     if (t.layout_flag(flag)) facts += ", " + flag + "=True";
   }

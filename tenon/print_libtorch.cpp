@@ -111,11 +111,28 @@ void print_stack(std::ostream& out, const Tensor& t, const double* v, const Colu
   }
 }
 
+// "Run" of run_length.
+std::string layout_word(const Tensor& t) {
+  if (t.layout() == kStrided) return "";
+  std::string word(toString(t.layout()));
+  word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
+  return word.substr(0, word.find('_'));
+}
+
 std::string type_line(const Tensor& t) {
   std::string device = t.is_cpu() ? "CPU" : t.is_cuda() ? "CUDA" : t.device().str();
   std::string sizes;
   for (int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(s);
-  return "[ " + device + std::string(toString(t.scalar_type())) + "Type{" + sizes + "} ]";
+  return "[ " + layout_word(t) + device + std::string(toString(t.scalar_type())) + "Type{" + sizes + "} ]";
+}
+
+std::string parts_text(const Tensor& t) {
+  const std::string line = type_line(t);
+  std::string out = line.substr(0, line.find('{')) + "{}\n";
+  for (const std::string& name : core::layout_components(static_cast<int>(t.layout()))) {
+    out += name + ":\n" + libtorch_text(t.component(name)) + "\n";
+  }
+  return out + "size:\n" + core::text(t.sizes()) + "\n]";
 }
 
 }  // namespace
@@ -124,6 +141,7 @@ std::string libtorch_text(const Tensor& given) {
   if (!given.defined()) return "[ Tensor (undefined) ]";
   NoGradGuard no_grad;
   std::ostringstream out;
+  if (given.layout() != kStrided) return parts_text(given);
   Tensor t = given.detach().cpu().to(kDouble).contiguous();
   std::vector<double> values(t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel());
   if (t.dim() == 0) {

@@ -128,12 +128,9 @@ int64_t Tensor::get_device() const { return get().slot == 0 ? -1 : get().index; 
 
 TensorOptions Tensor::options() const { return TensorOptions(scalar_type()).device(device()).layout(layout()); }
 
-std::string Tensor::type() const {
-  std::string device = get().slot == 0 ? "" : core::device_entry(get().slot).name + ".";
-  // The first word of the layout's name.
-  const std::string_view name = tenon::toString(layout());
-  const std::string kind = layout() == kStrided ? "" : std::string(name.substr(0, name.find('_'))) + ".";
-  return core::join("tenon.", device, kind, tenon::toString(scalar_type()), "Tensor");
+std::string Tensor::type() const { return type_string(options()); }
+Tensor Tensor::type(std::string_view type, bool non_blocking) const {
+  return to(options_from_type(type), non_blocking);
 }
 
 bool Tensor::is_nonzero() const {
@@ -190,7 +187,14 @@ Tensor Tensor::variable_data() const { return Tensor(get().alias(true)); }
 
 // The dtype may change, also of a leaf that requires grad: modules are converted so. The old gradient is the caller's.
 void Tensor::set_data(const Tensor& o) const {
-  core::TensorImpl& t = get();
+  core::TensorImpl &t = get(), &from = o.get();
+  TENON_CHECK(t.layout_slot == from.layout_slot, TypeError, "set_data: a tensor of layout ",
+              core::layout_name(t.layout_slot), " cannot hold the data of one of layout ",
+              core::layout_name(from.layout_slot));
+  if (t.composite()) {
+    t.take_components(*from.alias(true));
+    return;
+  }
   t.dtype = o.scalar_type();
   t.view.dtype = o.get().view.dtype;
   t.set_storage(o.get().storage);
@@ -262,6 +266,10 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const {
 
 const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
   TENON_CHECK(!requires_grad(), Error, "cannot resize a tensor that requires grad");
+  if (layout() != kStrided) {
+    _resize_components_(size);
+    return *this;
+  }
   core::checked_numel("resize_", static_cast<int>(size.size()), size.data());
   core::resize(get(), static_cast<int>(size.size()), size.data());
   impl_->bump_version();

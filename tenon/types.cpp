@@ -59,6 +59,68 @@ namespace {
 Layout layout_from_name(std::string_view name) { return static_cast<Layout>(core::usable_layout(name)); }
 std::string_view toString(Layout l) { return core::layout_name(static_cast<int>(l)); }
 
+namespace {
+
+std::string_view first_word(int layout) {
+  const std::string_view name = core::layout_name(layout);
+  return name.substr(0, name.find('_'));
+}
+
+std::optional<Layout> layout_from_word(std::string_view word) {
+  for (int slot = 1; slot < core::layout_slots(); ++slot) {
+    if (first_word(slot) == word) return static_cast<Layout>(slot);
+  }
+  return std::nullopt;
+}
+
+std::optional<ScalarType> dtype_from_word(std::string_view word) {
+  for (int id = 0; id < core::kMaxDtypes; ++id) {
+    const auto t = static_cast<ScalarType>(id);
+    if (core::item_size(t) != 0 && toString(t) == word) return t;
+  }
+  return std::nullopt;
+}
+
+bool take(std::string_view& text, std::string_view front) {
+  if (text.substr(0, front.size()) != front) return false;
+  text.remove_prefix(front.size());
+  return true;
+}
+
+}  // namespace
+
+std::string type_string(const TensorOptions& o) {
+  const int slot = core::device_slot(o.device().type());
+  const std::string device = slot == 0 ? "" : core::device_entry(slot).name + ".";
+  const std::string layout = o.layout() == kStrided ? "" : std::string(first_word(static_cast<int>(o.layout()))) + ".";
+  return core::join("tenon.", device, layout, toString(o.dtype()), "Tensor");
+}
+
+TensorOptions options_from_type(std::string_view type) {
+  const auto invalid = [&] {
+    throw ValueError(core::join("invalid type '", type, "': expected tenon.[DEVICE.][LAYOUT.]DTYPETensor, such as ",
+                                "tenon.FloatTensor or tenon.cuda.sparse.DoubleTensor"));
+  };
+  std::string_view rest = type;
+  constexpr std::string_view kEnd = "Tensor";
+  if (!take(rest, "tenon.") || rest.size() < kEnd.size() || rest.substr(rest.size() - kEnd.size()) != kEnd) invalid();
+  rest.remove_suffix(kEnd.size());
+  const std::size_t dot = rest.rfind('.') == rest.npos ? 0 : rest.rfind('.') + 1;
+  const auto dtype = dtype_from_word(rest.substr(dot));
+  if (!dtype) invalid();
+  TensorOptions o = TensorOptions(*dtype).layout(kStrided).device(Device(kCPU));
+  if (dot == 0) return o;
+  rest = rest.substr(0, dot - 1);
+  const std::size_t last = rest.rfind('.') == rest.npos ? 0 : rest.rfind('.') + 1;
+  if (const auto layout = layout_from_word(rest.substr(last))) {
+    o = o.layout(*layout);
+    if (last == 0) return o;
+    rest = rest.substr(0, last - 1);
+  }
+  if (rest.empty() || rest.find('.') != rest.npos || rest.find(':') != rest.npos) invalid();
+  return o.device(Device(rest));
+}
+
 std::string toString(const TensorOptions& o) {
   return core::join("TensorOptions(dtype=", toString(o.dtype()), ", device=", o.device().str(),
                     ", layout=", o.layout() == kStrided ? "Strided" : toString(o.layout()),

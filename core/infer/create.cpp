@@ -6,6 +6,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
+#include "tenon/core/layout.h"
 
 namespace tenon::core {
 namespace {
@@ -13,8 +14,11 @@ namespace {
 // Reads dtype, layout, device, pin_memory from four arguments on; says where the result lives. Returns its dtype.
 ScalarType read_options(Infer& c, int at, ScalarType if_none) {
   ScalarType dtype = c.dtype(at, if_none);
-  if (!c.none(at + 1) && c.integer(at + 1) != TN_STRIDED) {
-    fail<NotImplementedError>(c, "only the strided layout can be made here, got layout ", c.integer(at + 1));
+  // What needs no kernel is for the layout's plugin to make.
+  if (!c.none(at + 1) && c.integer(at + 1) != TN_STRIDED && !(c.op.flags & kOpNoKernel)) {
+    fail<NotImplementedError>(c, "only the strided layout can be made here, got ",
+                              layout_name(layout_slot_from_abi(static_cast<uint32_t>(c.integer(at + 1)))),
+                              "; convert the result: to(layout)");
   }
   if (!c.none(at + 2)) {
     Device d = resolve(device_from_abi(c.in[at + 2].u.device));

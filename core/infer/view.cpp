@@ -131,6 +131,7 @@ TENON_INFER(as_strided) {
       fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
     }
   }
+  if (!t.storage) fail<TypeError>(c, "expected a strided tensor, got one of a layout of its own; use to_dense()");
   int64_t held = static_cast<int64_t>(t.storage->bytes / t.itemsize());
   if (!empty && last >= held) {
     fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset, " need ", last + 1,

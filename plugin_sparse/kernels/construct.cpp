@@ -7,10 +7,12 @@
 
 #include "plugin_sparse/coo.h"
 #include "tenon/sdk/ops/_coalesced.h"
+#include "tenon/sdk/ops/_from_components.h"
 #include "tenon/sdk/ops/_shared_values.h"
 #include "tenon/sdk/ops/_sparse_coo_tensor.h"
 #include "tenon/sdk/ops/_values_at.h"
 #include "tenon/sdk/ops/_with_values.h"
+#include "tenon/sdk/ops/empty.h"
 #include "tenon/sdk/ops/empty_like.h"
 #include "tenon/sdk/ops/zero.h"
 
@@ -62,6 +64,16 @@ void check_range(Ops& op, const Tensor& indices, Ints sizes) {
   }
 }
 
+bool in_order(Ops& op, const Tensor& keys) {
+  const int64_t n = keys.numel();
+  if (n < 2) return true;
+  const auto part = [&](int64_t from) {
+    return value(op("narrow", {value(keys), value(int64_t{0}), value(from), value(n - 1)}));
+  };
+  const Tensor rises = op("all", {value(op("gt.Tensor", {part(1), part(0)}))});
+  return op.read(op("to.dtype", {value(rises), value(kInt64)}))[0] != 0;
+}
+
 tn_status sparse_coo_tensor(Call& call, Tensor, Tensor indices, Tensor values, Ints sizes, bool check, bool coalesced) {
   check_parts(indices, values, sizes);
   Ops op(call);
@@ -72,8 +84,9 @@ tn_status sparse_coo_tensor(Call& call, Tensor, Tensor indices, Tensor values, I
 TN_KERNEL(_sparse_coo_tensor, sparse_coo_tensor, layouts("strided|sparse_coo").mixed_dtypes().any_strides());
 
 tn_status with_values(Call& call, Tensor, Tensor self, Tensor values) {
-  if (values.ndim() == 0 || values.size(0) != nnz(self))
-    throw Error(TN_ERROR_VALUE, "expected ", nnz(self), " values, got a tensor of ", values.sizes());
+  const std::vector<int64_t> sizes = value_sizes(nnz(self), self.sizes(), sparse_dim(self));
+  if (!std::equal(sizes.begin(), sizes.end(), values.sizes().begin(), values.sizes().end()))
+    throw Error(TN_ERROR_VALUE, "expected values of ", span(sizes), ", got a tensor of ", values.sizes());
   give(call, 0, indices(self), values, coalesced(self));
   return TN_OK;
 }
@@ -94,24 +107,40 @@ tn_status shared_values(Call& call, Tensor out, Tensor self) {
 }
 TN_KERNEL(_shared_values, shared_values, layouts("sparse_coo").any_strides());
 
-tn_status nothing(Call& call, Ints sizes, int sparse, DType dtype, Device device) {
-  const int64_t at[] = {sparse, 0};
-  alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
-  alloc_component(call, 0, kValues, span(value_sizes(0, sizes, sparse)), dtype);
-  set_layout_flags(call, 0, kCoalesced);
-  (void)device;
+// Of parts that may come out of a file: nothing of them is believed.
+tn_status from_components(Call& call, Tensor, TensorList parts, Ints sizes, int64_t flags, std::optional<Layout>) {
+  if (parts.size() != 2 || !parts[0].defined() || !parts[1].defined())
+    throw Error(TN_ERROR_VALUE, "expected indices and values, got ", parts.size(), " components");
+  const Tensor at = parts[kIndices], v = parts[kValues];
+  check_parts(at, v, sizes);
+  Ops op(call);
+  check_range(op, at, sizes);
+  if ((flags & kCoalesced) && !in_order(op, op.keys(at, Ints(sizes.data(), at.size(0)))))
+    throw Error(TN_ERROR_VALUE, "the tensor is said to be coalesced, but its indices are not in order or not distinct");
+  give(call, 0, at, v, flags & kCoalesced);
   return TN_OK;
 }
+TN_KERNEL(_from_components, from_components, layouts("strided|sparse_coo").mixed_dtypes().any_strides());
 
-tn_status empty_like(Call& call, Tensor out, Tensor self, std::optional<DType> dtype, std::optional<Layout>,
-                     std::optional<Device> device, std::optional<bool>, std::optional<int64_t>) {
-  (void)out;
-  return nothing(call, self.sizes(), sparse_dim(self), dtype.value_or(self.dtype()), device.value_or(self.device()));
+// Where the result is strided core has made it.
+tn_status empty_like(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<Layout>,
+                     std::optional<Device>, std::optional<bool>, std::optional<int64_t>) {
+  if (is_strided(out)) return TN_OK;
+  give_nothing(call, self.sizes(), is_strided(self) ? self.ndim() : sparse_dim(self), out.dtype());
+  return TN_OK;
 }
-TN_KERNEL(empty_like, empty_like, layouts("sparse_coo").any_strides());
+TN_KERNEL(empty_like, empty_like, layouts("strided|sparse_coo").any_strides());
+
+tn_status empty(Call& call, Tensor out, Ints sizes, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
+                std::optional<bool>, std::optional<int64_t>) {
+  give_nothing(call, sizes, static_cast<int>(sizes.size()), out.dtype());
+  return TN_OK;
+}
+TN_KERNEL(empty_memory_format, empty, layouts("sparse_coo").any_strides());
 
 tn_status zero(Call& call, Tensor, Tensor self) {
-  return nothing(call, self.sizes(), sparse_dim(self), self.dtype(), self.device());
+  give_nothing(call, self.sizes(), sparse_dim(self), self.dtype());
+  return TN_OK;
 }
 TN_KERNEL(zero, zero, layouts("sparse_coo").any_strides());
 

@@ -17,13 +17,7 @@ void intersection(Call& call, const Tensor& a, const Tensor& b) {
   Ops op(call);
   const Coo x = coalesce(op, a), y = coalesce(op, b);
   const Ints first(a.sizes().data(), sparse_dim(a));
-  if (x.values.size(0) == 0 || y.values.size(0) == 0) {
-    const int64_t at[] = {first.size(), 0};
-    alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
-    alloc_component(call, 0, kValues, span(value_sizes(0, a.sizes(), sparse_dim(a))), a.dtype());
-    set_layout_flags(call, 0, kCoalesced);
-    return;
-  }
+  if (x.values.size(0) == 0 || y.values.size(0) == 0) return give_nothing(call, a.sizes(), sparse_dim(a), a.dtype());
   const Tensor keys = op.keys(x.indices, first), have = op.keys(y.indices, first);
   const Tensor place = op("clamp", {value(op("searchsorted.Tensor", {value(have), value(keys)})), value(int64_t{0}),
                                     value(have.numel() - 1)});

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Sums over dimensions, and norms of all elements.
+#include <cmath>
+
 #include "plugin_sparse/coo.h"
 #include "tenon/sdk/ops/norm.h"
 #include "tenon/sdk/ops/sum.h"
@@ -8,62 +10,82 @@
 namespace tenon::coo {
 namespace {
 
+// Which rows of the indices stay, and the dimensions of the values that are summed.
 struct Kept {
-  std::vector<int64_t> rows, sizes;  // of the indices
-  std::vector<int64_t> dense;        // dimensions of the values that are summed
+  std::vector<int64_t> rows, dense;
+  uint64_t summed = 0;
 };
 
 Kept what_stays(const Tensor& self, Ints dims) {
-  uint64_t summed = 0;
-  for (int64_t d : dims) summed |= uint64_t{1} << wrap_dim(d, self.ndim());
   Kept k;
+  for (int64_t d : dims) k.summed |= uint64_t{1} << wrap_dim(d, self.ndim());
   const int sparse = sparse_dim(self);
   for (int d = 0; d < self.ndim(); ++d) {
-    const bool gone = summed >> d & 1;
-    if (d < sparse && !gone) {
-      k.rows.push_back(d);
-      k.sizes.push_back(self.size(d));
-    }
+    const bool gone = k.summed >> d & 1;
+    if (d < sparse && !gone) k.rows.push_back(d);
     if (d >= sparse && gone) k.dense.push_back(d - sparse + 1);
   }
   return k;
 }
 
+// Those of the sum: with keepdim, 0 in the dimensions that are summed.
+Tensor kept_indices(Ops& op, const Tensor& self, const Kept& k, bool keepdim) {
+  const Tensor at = indices(self);
+  if (k.rows.size() == static_cast<std::size_t>(at.size(0))) return at;
+  std::vector<Tensor> rows;
+  for (int d = 0; d < at.size(0); ++d) {
+    if (!(k.summed >> d & 1))
+      rows.push_back(op.row(at, d));
+    else if (keepdim)
+      rows.push_back(op.zeros(Ints(at.sizes().data() + 1, 1), kInt64, at.device()));
+  }
+  return op.stack(rows, 0);
+}
+
 tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim, std::optional<DType> dtype) {
   Ops op(call);
   const tn_value as = dtype ? value(*dtype) : no_value();
-  if (!dim || dim->empty()) {
-    const Tensor total = op("sum", {value(values(self)), as});
+  const bool all = !dim || dim->empty();
+  const Kept k = all ? Kept{} : what_stays(self, *dim);
+  Tensor v = values(self);
+  if (k.rows.empty()) {
+    std::vector<int64_t> summed{0};
+    for (int d = 1; all && d < v.ndim(); ++d) summed.push_back(d);
+    summed.insert(summed.end(), k.dense.begin(), k.dense.end());
+    const Tensor total = op("sum.dim_IntList", {value(v), value(span(summed)), value(false), as});
     op.copy(out, op("reshape", {value(total), value(out.sizes())}));
     return TN_OK;
   }
-  if (keepdim) return TN_DECLINED;
-  const Kept k = what_stays(self, *dim);
-  Tensor v = values(self);
-  if (k.rows.empty()) {
-    std::vector<int64_t> dense{0};
-    dense.insert(dense.end(), k.dense.begin(), k.dense.end());
-    op.copy(out, op("sum.dim_IntList", {value(v), value(span(dense)), value(false), as}));
-    return TN_OK;
-  }
   if (!k.dense.empty()) {
-    v = op("sum.dim_IntList", {value(v), value(span(k.dense)), value(false), as});
+    v = op("sum.dim_IntList", {value(v), value(span(k.dense)), value(keepdim), as});
   } else if (v.dtype() != out.dtype()) {
     v = op("to.dtype", {value(v), value(out.dtype())});
   }
-  std::vector<Tensor> rows;
-  for (int64_t d : k.rows) rows.push_back(op.row(indices(self), d));
   const bool same = k.rows.size() == static_cast<std::size_t>(sparse_dim(self));
-  give(call, 0, same ? indices(self) : op.stack(rows, 0), v, same && coalesced(self));
+  give(call, 0, kept_indices(op, self, k, keepdim), v, same && coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(sum_dim_IntList, sum, layouts("sparse_coo").any_strides().mixed_dtypes());
 
-tn_status norm(Call& call, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool) {
-  if (!dim.empty() && dim.size() != self.ndim()) return TN_DECLINED;
+// A norm along some dimensions, of the p-th powers' sums. Other norms are no sums.
+tn_status norm_along(Call& call, const Tensor& out, const Tensor& self, double p, Ints dim) {
+  if (!(p > 0) || std::isinf(p)) return TN_DECLINED;
   Ops op(call);
-  const Tensor v = coalesce(op, self).values;
-  const Tensor total = op("norm.Scalar", {value(v), value(p.value_or(Scalar::of(int64_t{2})))});
+  const Coo t = coalesce(op, self);
+  const Tensor powers = op("pow.Tensor_Scalar", {value(op("abs", {value(t.values)})), value(p)});
+  const Tensor of_powers =
+      op("_sparse_coo_tensor", {value(t.indices), value(powers), value(self.sizes()), value(false), value(true)});
+  Tensor total = op("sum.dim_IntList", {value(of_powers), value(dim), value(false), no_value()});
+  if (!is_strided(total)) total = op("_to_dense", {value(total)});
+  op.copy(out, op("reshape", {value(op("pow.Tensor_Scalar", {value(total), value(1 / p)})), value(out.sizes())}));
+  return TN_OK;
+}
+
+tn_status norm(Call& call, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool) {
+  const Scalar power = p.value_or(Scalar::of(int64_t{2}));
+  if (!dim.empty() && dim.size() != self.ndim()) return norm_along(call, out, self, power.to<double>(), dim);
+  Ops op(call);
+  const Tensor total = op("norm.Scalar", {value(coalesce(op, self).values), value(power)});
   op.copy(out, op("reshape", {value(total), value(out.sizes())}));
   return TN_OK;
 }

@@ -72,8 +72,10 @@ TN_COO_LINEAR(neg);
 
 tn_status pow(Call& call, Tensor, Tensor self, Scalar exponent) {
   if (!(exponent.to<double>() > 0))
-    throw Error(TN_ERROR_VALUE, "a sparse tensor is raised to positive powers only, as 0 to the power of ",
-                exponent.to<double>(), " is not 0");
+    throw Error(TN_ERROR_VALUE, "a sparse tensor is raised to positive powers only: power ",
+                exponent.to<double>() == 0 ? "zero would make every element non-zero"
+                                           : "below zero would make every other element infinite",
+                "; to_dense() first");
   Ops op(call);
   const Coo t = coalesce(op, self);
   give(call, {t.indices, op("pow.Tensor_Scalar", {value(t.values), value(exponent)})});

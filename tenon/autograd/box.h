@@ -157,23 +157,24 @@ std::string_view unbox_Str(const tn_value& v);
 std::optional<std::string_view> unbox_OptStr(const tn_value& v);
 std::optional<Generator> unbox_Generator(const tn_value& v);
 Device unbox_Device_value(const tn_value& v);
-// Arguments of these types are mostly optional in schemas; both forms convert.
+// Arguments of these types are mostly optional in schemas; both forms convert. The conversion to an optional is not
+// const: as good a match as optional's own constructor, which would take the other one, it is preferred.
 struct UnboxedDevice {
   std::optional<Device> v;
   operator Device() const { return v.value(); }
-  operator std::optional<Device>() const { return v; }
+  operator std::optional<Device>() { return v; }
 };
 UnboxedDevice unbox_Device(const tn_value& v);
 struct UnboxedLayout {
   std::optional<Layout> v;
   operator Layout() const { return v.value(); }
-  operator std::optional<Layout>() const { return v; }
+  operator std::optional<Layout>() { return v; }
 };
 UnboxedLayout unbox_Layout(const tn_value& v);
 struct UnboxedFormat {
   std::optional<MemoryFormat> v;
   operator MemoryFormat() const { return v.value_or(MemoryFormat::Contiguous); }
-  operator std::optional<MemoryFormat>() const { return v; }
+  operator std::optional<MemoryFormat>() { return v; }
 };
 UnboxedFormat unbox_MemoryFormat(const tn_value& v);
 TensorOptions unbox_options(const tn_value* four);

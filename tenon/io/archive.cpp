@@ -108,6 +108,8 @@ bool InputArchive::try_read(const std::string& key, Tensor& tensor, bool) {
   }
   TENON_CHECK(tensor.sizes() == saved.sizes(), ValueError, "load: '", prefix_ + key, "' has sizes ", saved.sizes(),
               " in the file, but the tensor to load into has ", tensor.sizes());
+  TENON_CHECK(tensor.layout() == saved.layout(), ValueError, "load: '", prefix_ + key, "' has layout ",
+              toString(saved.layout()), " in the file, but the tensor to load into has ", toString(tensor.layout()));
   NoGradGuard no_grad;
   tensor.copy_(saved);
   return true;

@@ -9,6 +9,7 @@
 #include "checksum.h"
 #include "content.h"
 #include "json.h"
+#include "tenon/core/layout.h"
 #include "tenon/ops.h"
 
 namespace tenon::serialize::detail {
@@ -192,11 +193,82 @@ Tensor restride(const Source& source, const std::string& where, const Tensor& t,
   return out;
 }
 
+int open_layout(const Source& source, const std::string& where, const std::string& name) {
+  try {
+    return core::usable_layout(name);
+  } catch (const ValueError& e) {
+    source.check(false, where, " has the layout '", name.substr(0, 80), "': ", e.what());
+  }
+  return 0;
+}
+
+// The entries that a tensor is made of, in the layout's order.
+std::vector<Tensor> find_components(const Source& source, const std::string& where, const Json& v, int layout,
+                                    const Content& content, std::set<std::string>& used) {
+  const auto& given = expect<Json::Object>(source, v.find("components"), where + ": components", "not an object");
+  const auto& names = core::layout_components(layout);
+  source.check(given.size() == names.size(), where, ": layout ", core::layout_name(layout), " has ", names.size(),
+               " components, the file names ", given.size());
+  std::vector<Tensor> parts;
+  for (const auto& name : names) {
+    const Json* entry = v.find("components")->find(name);
+    source.check(entry, where, " lacks the component '", name, "'");
+    const auto& key = expect<std::string>(source, entry, where + ": component '" + name + "'", "not a name");
+    const auto it = content.tensors.find(key);
+    source.check(it != content.tensors.end() && it->second.layout() == kStrided, where, ": component '", name,
+                 "' is not in the file");
+    parts.push_back(it->second);
+    used.insert(key);
+  }
+  return parts;
+}
+
+// A tensor with a layout of its own. Its plugin checks what the components hold.
+Tensor assemble(const Source& source, const std::string& where, const Json& v, const Content& content,
+                std::set<std::string>& used) {
+  const auto& name = expect<std::string>(source, v.find("layout"), where + ": layout", "not a string");
+  const int layout = open_layout(source, where, name);
+  source.check(layout != 0, where, ": a strided tensor has no components");
+  const std::vector<Tensor> parts = find_components(source, where, v, layout, content, used);
+  const auto& flags = core::layout_flags(layout);
+  int64_t facts = 0;
+  for (const auto& f : expect<Json::Array>(source, v.find("flags"), where + ": flags", "not a list")) {
+    const auto& flag = expect<std::string>(source, &f, where + ": a flag", "not a string");
+    const auto at = std::find(flags.begin(), flags.end(), flag);
+    source.check(at != flags.end(), where, ": layout ", name, " has no flag '", flag.substr(0, 80), "'");
+    facts |= int64_t{1} << (at - flags.begin());
+  }
+  const auto shape = numbers(source, where + ": shape", v.find("shape"));
+  try {
+    return tenon::_from_components(parts, shape, facts, static_cast<Layout>(layout));
+  } catch (const ValueError& e) {
+    source.check(false, where, ": ", e.what());
+  } catch (const TypeError& e) {
+    source.check(false, where, ": ", e.what());
+  }
+  return {};
+}
+
+// When every view is made: a component may be one.
+void read_layouts(const Source& source, const Json::Object& members, Content& content) {
+  std::set<std::string> used;
+  std::map<std::string, Tensor> made;
+  for (const auto& [name, v] : members) {
+    if (!v.find("layout")) continue;
+    const std::string where = "tenon.tensors: '" + name.substr(0, 80) + "'";
+    source.check(!content.taken(name), where, " is there as a strided tensor, too");
+    made.emplace(name, assemble(source, where, v, content, used));
+  }
+  for (const auto& key : used) content.tensors.erase(key);
+  content.tensors.merge(made);
+}
+
 void read_extras(const Source& source, const Json& extra, Content& content) {
   const auto& members = expect<Json::Object>(source, &extra, "tenon.tensors", "not an object");
   for (const auto& [name, v] : members) {
     std::string where = "tenon.tensors: '" + name + "'";
     source.check(v.as<Json::Object>(), where, " is not an object");
+    if (v.find("layout")) continue;
     if (const Json* of = v.find("of")) {
       auto* base_name = of->as<std::string>();
       source.check(base_name && !content.tensors.count(name), where, " is no view of another tensor");
@@ -210,11 +282,14 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
       if (const Json* strides = v.find("strides")) it->second = restride(source, where, it->second, *strides);
     }
   }
+  read_layouts(source, members, content);
   for (const auto& [name, v] : members) {
     const Json* wanted = v.find("requires_grad");
     const bool* flag = wanted ? wanted->as<bool>() : nullptr;
     if (!flag || !*flag) continue;
-    Tensor& t = content.tensors.at(name);
+    const auto it = content.tensors.find(name);
+    source.check(it != content.tensors.end(), "tenon.tensors: '", name, "' is a component of another tensor");
+    Tensor& t = it->second;
     source.check(isFloatingType(t.scalar_type()), "tenon.tensors: '", name, "' of dtype ", dtype_name(t.scalar_type()),
                  " cannot require grad");
     t = t.detach().requires_grad_(true);

@@ -9,6 +9,7 @@
 #include "content.h"
 #include "json.h"
 #include "tenon/autograd.h"
+#include "tenon/core/layout.h"
 #include "tenon/ops.h"
 
 namespace tenon::serialize::detail {
@@ -91,8 +92,50 @@ void add_group(Plan& plan, const std::vector<std::string>& names, const Content&
   }
 }
 
-Plan make_plan(const Content& content) {
+// The entry of a component: NAME.COMPONENT, so that other programs find it, unless that is another's name.
+std::string entry_name(const Content& given, const std::string& name, const std::string& component, int& hidden) {
+  std::string entry = name + "." + component;
+  if (!given.taken(entry) && entry.size() <= kMaxName) return entry;
+  return std::string(kHiddenPrefix) + std::to_string(hidden++);
+}
+
+// The strided tensors to be written: of those with a layout of their own the components, and how they go together.
+Content components_of(const Content& given, Plan& plan, int& hidden) {
+  Content flat;
+  auto add = [&](const std::string& name, const Tensor& t) {
+    flat.order.push_back(name);
+    flat.tensors.emplace(name, t);
+  };
+  for (const auto& name : given.order) {
+    const Tensor& t = given.tensors.at(name);
+    if (t.layout() == kStrided) {
+      add(name, t);
+      continue;
+    }
+    const int slot = static_cast<int>(t.layout());
+    Json::Object entries;
+    Json::Array facts;
+    for (const auto& component : core::layout_components(slot)) {
+      const std::string entry = entry_name(given, name, component, hidden);
+      add(entry, t.component(component));
+      entries.emplace_back(component, entry);
+    }
+    for (const auto& flag : core::layout_flags(slot)) {
+      if (t.layout_flag(flag)) facts.emplace_back(flag);
+    }
+    plan.extra[name] = {{"layout", std::string(core::layout_name(slot))},
+                        {"shape", Json::list(t.sizes())},
+                        {"components", std::move(entries)},
+                        {"flags", std::move(facts)}};
+    if (t.requires_grad()) plan.extra[name].emplace_back("requires_grad", true);
+  }
+  return flat;
+}
+
+Plan make_plan(const Content& given) {
   Plan plan;
+  int hidden = 0;
+  const Content content = components_of(given, plan, hidden);
   std::map<std::pair<int64_t, ScalarType>, std::vector<std::string>> groups;
   for (const auto& name : content.order) {
     const Tensor& t = content.tensors.at(name);
@@ -100,7 +143,6 @@ Plan make_plan(const Content& content) {
                 dtype_name(t.scalar_type()), ", which safetensors has no name for");
     groups[{storage_key(t), t.scalar_type()}].push_back(name);
   }
-  int hidden = 0;
   for (const auto& name : content.order) {
     const Tensor& t = content.tensors.at(name);
     auto& group = groups[{storage_key(t), t.scalar_type()}];

@@ -7,6 +7,7 @@
 
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 
@@ -36,12 +37,13 @@ Tensor contiguous(const Tensor& self, MemoryFormat f) {
 Tensor _to_copy(const Tensor& self, const TensorOptions& o, bool non_blocking, std::optional<MemoryFormat> f) {
   if (!f) f = o.memory_format_opt();
   if (o.has_layout() && o.layout() != self.layout()) {
+    (void)core::usable_layout(core::layout_name(static_cast<int>(o.layout())));
     const Tensor there = self.layout() == kStrided ? tenon::_to_layout(self, o.layout()) : self.to_dense();
     return there.to(o, non_blocking);
   }
   if (self.layout() != kStrided) {
     return tenon::_copy_components(self, o.has_dtype() ? o.dtype() : self.scalar_type(),
-                                   o.device_opt().value_or(self.device()));
+                                   o.device_opt().value_or(self.device()), non_blocking);
   }
   if (same_device(self, o.device_opt()) && (!o.has_dtype() || o.dtype() == self.scalar_type())) return self.clone(f);
   Tensor out = empty_like(

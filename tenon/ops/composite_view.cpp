@@ -39,7 +39,7 @@ const Tensor& itself(const char* op, const Tensor& self) {
 }  // namespace
 
 Tensor reshape(const Tensor& self, IntArrayRef shape) {
-  if (self.is_contiguous()) return self.view(shape);
+  if (self.is_contiguous() || self.layout() != kStrided) return self.view(shape);
   std::vector<int64_t> full = without_unknown(self, shape);
   int64_t strides[core::kMaxDims], numel = 1;
   for (int64_t s : full) numel *= s;

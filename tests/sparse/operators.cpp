@@ -152,7 +152,7 @@ TEST(SparseText, Prints) {
             "tensor(indices=tensor([[0, 1],\n"
             "                       [2, 0]]),\n"
             "       values=tensor([3., 4.]),\n"
-            "       size=(2, 3), coalesced=True, layout=sparse_coo)");
+            "       size=(2, 3), nnz=2, coalesced=True, layout=sparse_coo)");
 }
 
 TEST(SparseText, Type) {

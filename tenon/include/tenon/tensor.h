@@ -90,7 +90,8 @@ class TENON_API Tensor {
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_signed() const { return core::dtype_info(scalar_type()).is_signed; }
   bool is_pinned() const { return strided().storage->pinned; }
-  std::string type() const;  // "tenon.DoubleTensor"
+  std::string type() const;                                             // "tenon.DoubleTensor"
+  Tensor type(std::string_view type, bool non_blocking = false) const;  // to what such a string says
   bool is_type(std::string_view type) const { return this->type() == type; }
   std::string toString() const { return type(); }
 

@@ -108,6 +108,11 @@ class TensorOptions {
 // "strided", "sparse_coo", or what a plugin calls its own; opens that plugin. ValueError if there is none.
 TENON_API Layout layout_from_name(std::string_view name);
 TENON_API std::string_view toString(Layout l);
+// "tenon.DoubleTensor", "tenon.cuda.sparse.DoubleTensor": what Tensor::type() says of a tensor with these options. A
+// layout is known by the first word of its name.
+TENON_API std::string type_string(const TensorOptions& o);
+// And back. ValueError for what is no such string, and for a device that no plugin brings.
+TENON_API TensorOptions options_from_type(std::string_view type);
 
 inline TensorOptions dtype(ScalarType d) { return TensorOptions().dtype(d); }
 inline TensorOptions device(Device d) { return TensorOptions().device(d); }

@@ -13,6 +13,7 @@
 
 namespace tenon::core {
 
+TENON_API int layout_slots() noexcept;                       // known to this process, strided among them
 TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
 // The slot of a name, its plugin opened. ValueError says that there is none, and where it was looked for.
 TENON_API int usable_layout(std::string_view name);
