@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plugin may add besides kernels: an op with its gradient, a dtype, and a layout. The kernels are calls of other
 // ops, so they serve tensors on every device.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "tenon/sdk/half.h"
+#include "tenon/sdk/ops/_from_components.h"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/_to_layout.h"
+#include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/mul.h"
 #include "tenon/sdk/ops/sum.h"
 #include "tenon/sdk/own.h"
@@ -44,39 +47,93 @@ void float_to_e5m2(const float* src, void* dst, int64_t n) {
 
 enum { kLengths = 0, kValues = 1 };
 
+// A tensor of these parts; values is its last component.
+tn_status made_of(const tn_tensor* values, const tn_value& size, tn_tensor& output, int64_t* sizes) {
+  if (!values || size.len > 64) return TN_ERROR_VALUE;
+  output.ndim = static_cast<int32_t>(size.len);
+  output.dtype = values->dtype;
+  std::memcpy(sizes, size.u.i64s, size.len * sizeof(int64_t));
+  return TN_OK;
+}
+
 tn_status infer_runs(tn_call* call, tn_str op, tn_tensor* outputs, int64_t (*sizes)[64]) {
   const std::string_view name(op.ptr, op.len);
-  uint32_t own = 0;
+  const tn_value* in = call->in;
+  uint32_t runs = 0, own = outputs[0].layout;
   for (uint32_t i = 0; i < call->n_in; ++i) {
-    if (call->in[i].tag == TN_TAG_TENSOR && call->in[i].u.tensor->layout != TN_STRIDED)
-      own = call->in[i].u.tensor->layout;
+    if (in[i].tag != TN_TAG_TENSOR || in[i].u.tensor->layout == TN_STRIDED) continue;
+    own = in[i].u.tensor->layout;
+    ++runs;
   }
-  if (name == "mul.Scalar") {
+  if (name == "mul.Scalar" || (name == "add.Tensor" && runs == 2)) {
     outputs[0].layout = own;
     return TN_OK;
   }
+  if (name == "_from_components" && in[0].len > 0) {
+    outputs[0].layout = own;
+    return made_of(in[0].u.tensors[in[0].len - 1], in[1], outputs[0], sizes[0]);
+  }
   if (name != "acme::run_length") return TN_DECLINED;
-  const tn_value &values = call->in[1], &size = call->in[2];
-  if (size.len > 64) return TN_ERROR_VALUE;
-  outputs[0].ndim = static_cast<int32_t>(size.len);
-  outputs[0].dtype = values.u.tensor->dtype;
-  std::memcpy(sizes[0], size.u.i64s, size.len * sizeof(int64_t));
-  outputs[0].layout = static_cast<uint32_t>(call->in[3].u.i64);
-  return TN_OK;
+  outputs[0].layout = static_cast<uint32_t>(in[3].u.i64);
+  return made_of(in[1].u.tensor, in[2], outputs[0], sizes[0]);
 }
 
 constexpr OwnOp kRunLength{
     "acme::run_length(Tensor lengths, Tensor values, int[] size, Layout? layout=None) -> Tensor"};
 
-tn_status run_length(Call& call, Tensor, Tensor lengths, Tensor values, Ints, std::optional<Layout>) {
+void give(const Call& call, const Tensor& lengths, const Tensor& values) {
+  share_component(call, 0, kLengths, lengths);
+  share_component(call, 0, kValues, values);
+}
+
+void check_pairs(const Tensor& lengths, const Tensor& values) {
   if (lengths.ndim() != 1 || values.ndim() != 1 || lengths.size(0) != values.size(0))
     throw Error(TN_ERROR_VALUE, "lengths of shape ", lengths.sizes(), " and values of shape ", values.sizes(),
                 " must be as many");
-  share_component(call, 0, kLengths, lengths);
-  share_component(call, 0, kValues, values);
+}
+
+tn_status run_length(Call& call, Tensor, Tensor lengths, Tensor values, Ints, std::optional<Layout>) {
+  check_pairs(lengths, values);
+  give(call, lengths, values);
   return TN_OK;
 }
 TN_OWN_KERNEL(kRunLength, run_length, layouts("strided|run_length"));
+
+// The one element of a tensor on any device.
+int64_t number(const Call& call, std::string_view op, const Tensor& t) {
+  Results<1> found, host, copied;
+  tn_value dtype{TN_TAG_DTYPE, 0, {}}, device{TN_TAG_DEVICE, 0, {}};
+  dtype.u.dtype = kInt64;
+  device.u.device = tn_device{TN_CPU, 0};
+  call_op(call, op, {value(t)}, found);
+  call_op(call, "empty.memory_format", {value(found[0].sizes()), dtype, no_value(), device}, host);
+  call_op(call, "copy_", {value(host[0]), value(found[0])}, copied);
+  return *host[0].data<const int64_t>();
+}
+
+// What this layout's tensors are made of when they come out of a file: nothing of it is believed.
+tn_status from_components(Call& call, Tensor, TensorList parts, Ints size, int64_t, std::optional<Layout>) {
+  if (parts.size() != 2 || !parts[0].defined() || !parts[1].defined())
+    throw Error(TN_ERROR_VALUE, "expected lengths and values, got ", parts.size(), " components");
+  check_pairs(parts[kLengths], parts[kValues]);
+  if (parts[kLengths].dtype() != kInt64) throw Error(TN_ERROR_TYPE, "lengths must be an int64 tensor");
+  int64_t elements = 1;
+  for (int64_t n : size) elements *= n;  // core has found that it fits
+  const int64_t runs = parts[kLengths].numel();
+  int64_t given = 0;
+  if (runs > 0) {
+    if (number(call, "min", parts[kLengths]) < 1) throw Error(TN_ERROR_VALUE, "a run has a length from 1 up");
+    const int64_t longest = number(call, "max", parts[kLengths]);
+    if (longest > elements || longest > INT64_MAX / runs)
+      throw Error(TN_ERROR_VALUE, "a run has ", longest, " of ", elements, " elements");
+    given = number(call, "sum", parts[kLengths]);
+  }
+  if (given != elements)
+    throw Error(TN_ERROR_VALUE, "the runs have ", given, " elements, size ", size, " has ", elements);
+  give(call, parts[kLengths], parts[kValues]);
+  return TN_OK;
+}
+TN_KERNEL(_from_components, from_components, layouts("strided|run_length").mixed_dtypes());
 
 tn_status to_dense(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<bool>) {
   Results<1> flat, shaped, copied;
@@ -94,8 +151,7 @@ tn_status to_layout(Call& call, Tensor, Tensor self, std::optional<Layout>) {
   const int64_t all = -1;
   call_op(call, "reshape", {value(self), value(Ints(&all, 1))}, flat);
   call_op(call, "unique_consecutive", {value(flat[0]), value(false), value(true)}, runs);
-  share_component(call, 0, kLengths, runs[2]);
-  share_component(call, 0, kValues, runs[0]);
+  give(call, runs[2], runs[0]);
   return TN_OK;
 }
 TN_KERNEL(_to_layout, to_layout, layouts("strided|run_length").any_strides());
@@ -103,11 +159,50 @@ TN_KERNEL(_to_layout, to_layout, layouts("strided|run_length").any_strides());
 tn_status mul(Call& call, Tensor, Tensor self, Scalar other) {
   Results<1> values;
   call_op(call, "mul.Scalar", {value(component(self, kValues)), value(other)}, values);
-  share_component(call, 0, kLengths, component(self, kLengths));
-  share_component(call, 0, kValues, values[0]);
+  give(call, component(self, kLengths), values[0]);
   return TN_OK;
 }
 TN_KERNEL(mul_Scalar, mul, layouts("run_length").any_strides());
+
+// A run of the sum ends where one of either tensor does.
+tn_status add_runs(Call& call, const Tensor& a, const Tensor& b, const Scalar& alpha) {
+  Results<1> end[2], both, begin, lengths, at[2], v[2], sum;
+  Results<2> sorted;
+  Results<3> distinct;
+  for (int i : {0, 1}) {
+    call_op(call, "cumsum", {value(component(i ? b : a, kLengths)), value(int64_t{0})}, end[i]);
+  }
+  const tn_tensor* ends[] = {end[0][0].abi(), end[1][0].abi()};
+  tn_value list{TN_TAG_TENSOR_LIST, 2, {}};
+  list.u.tensors = ends;
+  call_op(call, "cat", {list, value(int64_t{0})}, both);
+  call_op(call, "sort", {value(both[0]), value(int64_t{0}), value(false)}, sorted);
+  call_op(call, "unique_consecutive", {value(sorted[0]), value(false), value(false)}, distinct);
+  const int64_t pad[] = {1, -1};  // a zero in front, the last one gone
+  call_op(call, "constant_pad_nd", {value(distinct[0]), value(Ints(pad, 2)), value(int64_t{0})}, begin);
+  call_op(call, "sub.Tensor", {value(distinct[0]), value(begin[0])}, lengths);
+  for (int i : {0, 1}) {
+    call_op(call, "searchsorted.Tensor", {value(end[i][0]), value(distinct[0])}, at[i]);
+    call_op(call, "index_select", {value(component(i ? b : a, kValues)), value(int64_t{0}), value(at[i][0])}, v[i]);
+  }
+  call_op(call, "add.Tensor", {value(v[0][0]), value(v[1][0]), value(alpha)}, sum);
+  give(call, lengths[0], sum[0]);
+  return TN_OK;
+}
+
+tn_status add(Call& call, Tensor out, Tensor self, Tensor other, Scalar alpha) {
+  const Ints a = self.sizes(), b = other.sizes();
+  if (!std::equal(a.begin(), a.end(), b.begin(), b.end()))
+    throw Error(TN_ERROR_VALUE, "expected tensors of the same size, got ", a, " and ", b);
+  if (!is_strided(self) && !is_strided(other)) return add_runs(call, self, other, alpha);
+  Results<1> dense, sum, copied;
+  call_op(call, "_to_dense", {value(is_strided(self) ? other : self)}, dense);
+  const Tensor first = is_strided(self) ? self : dense[0], second = is_strided(self) ? dense[0] : other;
+  call_op(call, "add.Tensor", {value(first), value(second), value(alpha)}, sum);
+  call_op(call, "copy_", {value(out), value(sum[0])}, copied);
+  return TN_OK;
+}
+TN_KERNEL(add_Tensor, add, layouts("strided|run_length,strided|run_length").any_strides());
 
 tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
   if (dim && !dim->empty()) return TN_DECLINED;

@@ -3,9 +3,13 @@
 // A layout that core has never heard of, on the host and on a device whose memory the host cannot read.
 #include "tenon/core/layout.h"
 
+#include <sstream>
+
 #include "tenon/call.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/plugins/plugins.h"
+#include "tenon/print.h"
+#include "tenon/serialize.h"
 #include "tenon/tenon.h"
 #include "tests/support.h"
 
@@ -80,11 +84,73 @@ TEST_P(Layouts, GradientsPass) {
   EXPECT_TRUE(x.grad().to_dense().cpu().equal(full({2, 3}, 3.)));
 }
 
+TEST_P(Layouts, Adds) {
+  const Tensor a = stairs(device),
+               b = tensor({0., 4., 4., 4., 4., 4.}, TensorOptions(kFloat)).reshape({2, 3}).to(device);
+  const Tensor x = a.to(TensorOptions(runs)), y = b.to(TensorOptions(runs)), sum = x.add(y, 2);
+  EXPECT_EQ(sum.layout(), runs);
+  EXPECT_TRUE(sum.component("lengths").cpu().equal(tensor({1, 2, 2, 1}, TensorOptions(kLong))));
+  EXPECT_TRUE(sum.to_dense().cpu().equal(a.add(b, 2).cpu()));
+  EXPECT_TRUE(a.add(y, 3).cpu().equal(a.add(b, 3).cpu()));
+  EXPECT_TRUE(x.add(b, 3).cpu().equal(a.add(b, 3).cpu()));
+  Tensor z = x.clone();
+  z.add_(y);
+  EXPECT_EQ(z.layout(), runs);
+  EXPECT_TRUE(z.to_dense().cpu().equal((a + b).cpu()));
+  expect_words(text_of<ValueError>([&] { (void)x.add(a.slice(0, 0, 1).to(TensorOptions(runs))); }),
+               {"add.Tensor", "same size", "[2, 3]", "[1, 3]"});
+}
+
+// A leaf gets gradients of both layouts, in either order, in one pass and in two.
+TEST_P(Layouts, GradientsAccumulate) {
+  const Tensor dense = stairs(device);
+  for (bool first : {true, false}) {
+    Tensor x = dense.to(TensorOptions(runs)).requires_grad_();
+    const auto loss = [&](bool of_runs) { return of_runs ? (x * 2).sum() : (x.to_dense() * dense).sum(); };
+    loss(first).backward();
+    loss(!first).backward();
+    loss(first).backward();
+    const Tensor expected = first ? dense + 4 : dense * 2 + 2;
+    ASSERT_TRUE(x.grad().defined());
+    EXPECT_TRUE(x.grad().to_dense().cpu().equal(expected.cpu())) << x.grad();
+    x.mutable_grad() = Tensor();
+    (loss(true) + loss(false)).backward();
+    EXPECT_TRUE(x.grad().to_dense().cpu().equal((dense + 2).cpu())) << x.grad();
+  }
+}
+
+TEST_P(Layouts, IsSavedByItsParts) {
+  const Tensor t = stairs(device).to(TensorOptions(runs));
+  std::stringstream file;
+  save(t, file);
+  const std::string bytes = file.str();
+  EXPECT_NE(bytes.find("\"0.lengths\""), std::string::npos) << "found by other programs";
+  Tensor back, there;
+  load(back, bytes.data(), bytes.size());
+  EXPECT_EQ(back.layout(), runs);
+  EXPECT_TRUE(back.is_cpu());
+  EXPECT_TRUE(back.to_dense().equal(stairs(kCPU)));
+  load(there, bytes.data(), bytes.size(), device);
+  EXPECT_EQ(there.device(), t.device());
+  EXPECT_TRUE(there.to_dense().cpu().equal(stairs(kCPU)));
+}
+
+TEST_P(Layouts, DataIsReplaced) {
+  const Tensor t = stairs(device).to(TensorOptions(runs));
+  t.set_data((t * 2).to(kDouble));
+  EXPECT_EQ(t.scalar_type(), kDouble);
+  EXPECT_TRUE(t.to_dense().cpu().equal(stairs(kCPU).to(kDouble) * 2));
+  expect_words(text_of<TypeError>([&] { t.set_data(stairs(device)); }), {"set_data", "run_length", "strided"});
+  expect_words(text_of<TypeError>([&] { stairs(device).set_data(t); }), {"set_data", "run_length", "strided"});
+}
+
 TEST_P(Layouts, AnOpWithoutAKernelSaysSo) {
   const Tensor t = stairs(device).to(TensorOptions(runs));
-  expect_words(text_of<NotImplementedError>([&] { (void)t.add(t); }),
-               {"add.Tensor", "no kernel", "self run_length", "TENON_DENSIFY", "to_dense()"});
+  expect_words(text_of<NotImplementedError>([&] { (void)t.sub(t); }),
+               {"sub.Tensor", "no kernel", "self run_length", "TENON_DENSIFY", "to_dense()"});
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp", "run_length"});
+  expect_words(text_of<Error>([&] { (void)t.resize_({6}); }), {"_resize_components", "run_length"});
+  expect_words(text_of<Error>([&] { (void)zeros({3}, TensorOptions(runs).device(device)); }), {"empty", "run_length"});
   expect_words(text_of<TypeError>([&] { (void)t.strides(); }), {"run_length", "strides"});
   expect_words(text_of<TypeError>([&] { (void)t.data_ptr(); }), {"run_length"});
   EXPECT_EQ(t.sum().item<float>(), 12) << "the next call works";
@@ -94,11 +160,11 @@ TEST_P(Layouts, StridedCopiesServeWhereTheyAreAllowed) {
   const Tensor t = stairs(device).to(TensorOptions(runs));
   core::reset_fallback_counts();
   core::set_densify(core::Densify::Allow);
-  EXPECT_TRUE((t + t).cpu().equal((stairs(device) * 2).cpu()));
-  Tensor sum = t.clone();
-  sum.add_(t);
-  EXPECT_EQ(sum.layout(), runs);
-  EXPECT_EQ(sum.sum().item<float>(), 24);
+  EXPECT_TRUE((t - t * -1).cpu().equal((stairs(device) * 2).cpu()));
+  Tensor difference = t.clone();
+  difference.sub_(t * -1);
+  EXPECT_EQ(difference.layout(), runs);
+  EXPECT_EQ(difference.sum().item<float>(), 24);
   uint64_t bytes = 0;
   for (const auto& c : core::fallback_counts()) bytes += c.rung == "densified" ? c.bytes : 0;
   EXPECT_EQ(bytes, 4u * 6 * 4) << "four tensors of six floats";
@@ -111,7 +177,46 @@ TEST(Layout, PrintsItsParts) {
   EXPECT_EQ(out.str(),
             "tensor(lengths=tensor([3, 2, 1]),\n"
             "       values=tensor([1., 2., 5.]),\n"
-            "       size=(2, 3), layout=run_length)");
+            "       size=(2, 3), nnz=3, layout=run_length)");
+  set_print_style(PrintStyle::Libtorch);
+  out.str("");
+  out << t;
+  set_print_style(PrintStyle::Tenon);
+  EXPECT_EQ(out.str(),
+            "[ RunCPUFloatType{}\n"
+            "lengths:\n 3\n 2\n 1\n[ CPULongType{3} ]\n"
+            "values:\n 1\n 2\n 5\n[ CPUFloatType{3} ]\n"
+            "size:\n[2, 3]\n]");
+}
+
+TEST(Layout, HasATypeString) {
+  const Tensor t = stairs(kCPU).to(TensorOptions(layout_from_name("run_length")));
+  EXPECT_EQ(t.type(), "tenon.run.FloatTensor");
+  EXPECT_EQ(stairs(kCPU).type("tenon.run.DoubleTensor").layout(), t.layout());
+}
+
+TEST(Layout, RefusesPartsOfAFileThatDoNotFit) {
+  std::stringstream file;
+  save(stairs(kCPU).to(TensorOptions(layout_from_name("run_length"))), file);
+  const std::string good = file.str();
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    for (const auto& [a, b] :
+         {std::pair(from, to), {"tenon.checksum", "other.checksum"}, {"tenon.format", "other.format"}}) {
+      bytes.replace(bytes.find(a), a.size(), b);
+    }
+    Tensor t;
+    return text_of<Error>([&] { load(t, bytes.data(), bytes.size()); });
+  };
+  const auto lengths = [](std::vector<int64_t> v) {
+    return std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(int64_t));
+  };
+  const std::string right = lengths({3, 2, 1});
+  expect_words(refusal(right, lengths({3, 2, 2})), {"load:", "7 elements", "has 6"});
+  expect_words(refusal(right, lengths({7, -2, 1})), {"load:", "from 1 up"});
+  expect_words(refusal(right, lengths({INT64_MAX, INT64_MAX, 8})), {"load:", "of 6 elements"});
+  expect_words(refusal("\\\"shape\\\":[2,3]", "\\\"shape\\\":[2,9]"), {"load:", "6 elements", "has 18"});
+  expect_words(refusal("run_length", "run_lengtX"), {"load:", "layout 'run_lengtX'", "looked for"});
 }
 
 TEST(Layout, IsMadeFromItsParts) {
