@@ -51,7 +51,7 @@ step check 100 "${say[@]}" bin/tenon_check --device cuda --no-gradients -j "$cor
 step oracle 100 "${say[@]}" bin/tenon_oracle share/oracle --device cuda -j "$cores" --waivers share/oracle/waivers.csv
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ -x "$sanitizer" ]; then
-  step sanitizer 60 "${say[@]}" "$sanitizer" --error-exitcode 9 bin/test_gpu --gtest_filter='Gpu.Prod*:Gpu.AStep*:Gpu.Recurrent*:Gpu.TheFirst*'
+  step sanitizer 60 "${say[@]}" "$sanitizer" --error-exitcode 9 bin/test_gpu --gtest_filter='Gpu.Prod*:Gpu.AStep*:Gpu.Recurrent*:Gpu.TheFirst*:GpuSparse.*'
 else
   step sanitizer 5 echo "no compute-sanitizer"
 fi
