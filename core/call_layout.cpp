@@ -387,6 +387,13 @@ void call_layout(const Op& op, const tn_value* in, TensorImpl** outs, Form form,
   unserved(f, declined);
 }
 
+bool layout_serves(int slot, const Op& op) noexcept {
+  for (int device = kAnyDevice; device >= 0; --device) {
+    if (cell(op, device, slot).load(std::memory_order_acquire) != nullptr) return true;
+  }
+  return false;
+}
+
 void set_densify(Densify d) { g_densify.store(static_cast<int>(d), std::memory_order_relaxed); }
 
 Densify densify() {

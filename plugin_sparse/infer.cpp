@@ -130,6 +130,18 @@ tn_status masked(const Rule& r) {
   r.shape(r.tensor(0).sizes(), r.tensor(0).dtype());
   return r.coo();
 }
+tn_status masked_product(const Rule& r) {
+  const Tensor mask = r.tensor(0), a = r.tensor(1), b = r.tensor(2);
+  const bool fits = r.sparse(0) && !r.sparse(1) && !r.sparse(2) && mask.ndim() == 2 && sparse_dim(mask) == 2 &&
+                    a.ndim() == 2 && b.ndim() == 2 && a.size(0) == mask.size(0) && b.size(1) == mask.size(1) &&
+                    a.size(1) == b.size(0) && a.dtype() == b.dtype();
+  if (!fits)
+    throw Error(TN_ERROR_VALUE,
+                "expected a sparse matrix and two strided ones of one dtype whose product has its sizes, got ",
+                mask.sizes(), ", ", a.sizes(), " and ", b.sizes());
+  r.shape(mask.sizes(), a.dtype());
+  return r.coo();
+}
 tn_status value_rows(const Rule& r) {
   const Tensor self = r.tensor(0), at = r.tensor(1);
   if (at.ndim() != 2 || at.size(0) > self.ndim())
@@ -170,11 +182,13 @@ struct Entry {
 };
 
 constexpr Entry kRules[] = {
+    {"_at_elements_of", masked},
     {"_coalesce", like_self},
     {"_coalesced", like_self},
     {"_from_components", made_of_parts},
     {"_log_softmax", one_value_wise},
     {"_log_softmax_backward_data", one_value_wise},
+    {"_masked_mm", masked_product},
     {"_resize_components", resized},
     {"_shared_values", shared_values},
     {"_softmax", one_value_wise},

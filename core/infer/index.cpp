@@ -311,4 +311,37 @@ TENON_INFER(embedding_dense_backward) {
   c.set(0, sizes, grad.dtype);
 }
 
+TENON_INFER(embedding_bag) {
+  const TensorImpl &weight = c.tensor(0), &indices = c.tensor(1), &offsets = c.tensor(2);
+  if (weight.ndim() != 2) fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
+  check_index_dtype(c, 1, indices);
+  check_index_dtype(c, 2, offsets);
+  if (indices.ndim() != 1 || offsets.ndim() != 1) {
+    fail<ValueError>(c, "arguments 'indices' and 'offsets' must be vectors, got shapes ", text(indices.sizes()),
+                     " and ", text(offsets.sizes()));
+  }
+  const bool with_last = c.flag(7);
+  if (with_last && offsets.numel == 0) fail<ValueError>(c, "include_last_offset: offsets must hold one number or more");
+  const int64_t mode = c.integer(4), bags = offsets.numel - (with_last ? 1 : 0);
+  if (bags == 0 && indices.numel > 0) fail<ValueError>(c, "offsets names no bag for the ", indices.numel, " indices");
+  if (mode < 0 || mode > 2) fail<ValueError>(c, "mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
+  if (!c.none(6)) {
+    const TensorImpl& factors = c.tensor(6);
+    if (mode != 0) fail<ValueError>(c, "per_sample_weights is only supported with mode 0 (sum), got mode ", mode);
+    if (factors.ndim() != 1 || factors.numel != indices.numel) {
+      fail<ValueError>(c, "per_sample_weights of shape ", text(factors.sizes()), " must be one number for each of the ",
+                       indices.numel, " indices");
+    }
+    check_same_dtype(c, 6, weight.dtype);
+  }
+  const int64_t rows[] = {bags, weight.size(1)}, each[] = {indices.numel}, none[] = {0};
+  c.set(0, rows, weight.dtype);
+  c.set(1, each, kLong);
+  c.set(2, {rows, 1}, kLong);
+  if (mode == 2)
+    c.set(3, rows, kLong);
+  else
+    c.set(3, none, kLong);
+}
+
 }  // namespace tenon::core

@@ -3,6 +3,7 @@
 // To strided tensors, and from them.
 #include "plugin_sparse/host/loops.h"
 #include "plugin_sparse/values_at.h"
+#include "tenon/sdk/ops/_at_elements_of.h"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/_to_layout.h"
 #include "tenon/sdk/ops/_values_at.h"
@@ -110,6 +111,7 @@ tn_status sparse_mask(Call& call, Tensor, Tensor self, Tensor mask) {
   return TN_OK;
 }
 TN_KERNEL(sparse_mask, sparse_mask, layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());
+TN_KERNEL(_at_elements_of, sparse_mask, layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());
 
 }  // namespace
 }  // namespace tenon::coo

@@ -3,6 +3,7 @@
 // The node that ends at a leaf. A leaf has at most one at a time; it lives as long as a graph holds it.
 #include <mutex>
 
+#include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
 
 namespace tenon::autograd {
@@ -46,13 +47,14 @@ void AccumulateGrad::apply(Tensor* grads, Tensor*) {
   std::lock_guard<std::mutex> lock(lock_of(variable.unsafeGetTensorImpl()));
   Tensor& grad = make_meta(variable).grad;
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
+  if (TENON_UNLIKELY(variable.layout() != kStrided)) given = formulas::leaf_gradient(given, variable);
   if (!grad.defined()) {
     // Taken over when nobody else holds it; a recorded gradient (create_graph) keeps its history.
     bool own =
         given.use_count() == 1 && (!given.has_storage() || (given.storage().use_count() <= 1 && given.is_contiguous()));
     grad = recording() || own ? given : given.clone();
-  } else if (recording()) {
-    grad = grad + given;
+  } else if (recording() || grad.layout() != kStrided) {
+    grad = formulas::sum_of(grad, given);
   } else {
     grad.add_(given);
   }

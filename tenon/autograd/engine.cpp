@@ -5,6 +5,7 @@
 #include "tenon/autograd.h"
 
 #include "tenon/autograd/engine_workspace.h"
+#include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
 
@@ -146,7 +147,7 @@ class Pass {
                sum.is_contiguous() && sum.scalar_type() == g.scalar_type() && sum.sizes() == g.sizes()) {
       sum.add_(g);
     } else {
-      sum = sum + g;
+      sum = formulas::sum_of(sum, g);
     }
   }
 

@@ -98,8 +98,15 @@ TensorOptions options_of_out(TensorOptions given, const Tensor& out);
 void write_inplace(int id, const Tensor& self, const Tensor& value);
 void write_out(int id, Tensor& out, const Tensor& value);
 
-// The sum of a broadcast gradient over what was broadcast, in the argument's dtype.
+// The sum of a broadcast gradient over what was broadcast, in the argument's dtype and at its elements.
 Tensor reduce_grad(Tensor grad, const SavedGeometry& to);
+// f(grad, at) of strided tensors; of others the same of their values, at the elements of `at`.
+template <class F>
+Tensor on_values(const Tensor& grad, const Tensor& at, const F& f) {
+  if (TENON_LIKELY(at.layout() == kStrided)) return f(grad, at);
+  const Tensor sums = at.coalesce();
+  return _with_values(sums, f(_values_at(grad, sums._indices()), sums.values()));
+}
 void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads);
 [[noreturn]] void derivative_missing(const char* op, const char* arg);
 

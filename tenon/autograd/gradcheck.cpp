@@ -13,16 +13,34 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using Doubles = std::vector<double>;
 
+// The variables of a tensor: its elements, or of one with a layout of its own the values of those that it holds.
+Tensor variables(const Tensor& t) { return t.layout() == kStrided ? t.detach() : t.detach().coalesce()._values(); }
+
 Doubles host_values(const Tensor& t) {
-  Tensor h = t.detach().cpu().to(kDouble).contiguous();
+  Tensor h = variables(t).cpu().to(kDouble).contiguous();
   const double* p = h.const_data_ptr<double>();
   return Doubles(p, p + h.numel());
 }
 
+// A tensor of those variables.
 Tensor from_values(const Doubles& v, const Tensor& like) {
-  Tensor t = empty(like.sizes(), TensorOptions().dtype(kDouble));
+  const Tensor model = variables(like);
+  Tensor t = empty(model.sizes(), TensorOptions().dtype(kDouble));
   std::copy(v.begin(), v.end(), t.data_ptr<double>());
-  return t.to(like.device()).to(like.scalar_type());
+  t = t.to(like.device()).to(like.scalar_type());
+  return like.layout() == kStrided ? t : _with_values(like.detach().coalesce(), t);
+}
+
+std::size_t count(const Tensor& t) { return static_cast<std::size_t>(variables(t).numel()); }
+
+// By the variables of `of`.
+Doubles gradient_values(const char* what, const Tensor& grad, const Tensor& of) {
+  if (!grad.defined()) return Doubles(count(of), 0.0);
+  TENON_CHECK(of.layout() == kStrided || grad.layout() == of.layout(), Error, what, ": a gradient has layout ",
+              toString(grad.layout()), ", its tensor of shape ", core::text(of.sizes()), " has ",
+              toString(of.layout()));
+  return host_values(of.layout() == kStrided ? grad.to_dense()
+                                             : _values_at(grad.detach(), of.detach().coalesce()._indices()));
 }
 
 void check_inputs(const Tensors& inputs) {
@@ -55,21 +73,22 @@ std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& i
   for (std::size_t o = 0; o < up.size(); ++o) {
     if (!counts(up[o])) continue;
     Doubles a = host_values(up[o]), b = host_values(down[o]);
+    TENON_CHECK(a.size() == b.size(), Error, "gradcheck: output ", o, " has now ", a.size(), " elements, now ",
+                b.size());
     for (std::size_t k = 0; k < a.size(); ++k) out[o].push_back((a[k] - b[k]) / (2 * eps));
   }
   return out;
 }
 
 // [input][element of the input] for one element of one output.
-std::vector<Doubles> analytic_row(const Tensor& output, int64_t element, const Tensors& wanted) {
-  Doubles one(static_cast<std::size_t>(output.numel()), 0.0);
+std::vector<Doubles> analytic_row(const char* what, const Tensor& output, int64_t element, const Tensors& wanted) {
+  Doubles one(count(output), 0.0);
   one[static_cast<std::size_t>(element)] = 1;
   Tensors grads = grad({output}, wanted, {from_values(one, output)}, /*retain_graph=*/true, /*create_graph=*/false,
                        /*allow_unused=*/true);
   std::vector<Doubles> out;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    out.push_back(grads[i].defined() ? host_values(grads[i])
-                                     : Doubles(static_cast<std::size_t>(wanted[i].numel()), 0.0));
+    out.push_back(gradient_values(what, grads[i], wanted[i]));
   }
   return out;
 }
@@ -104,10 +123,12 @@ bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs, 
   std::vector<std::vector<std::vector<Doubles>>> rows(outputs.size());  // [output][row][input]
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (!counts(outputs[o]) || !outputs[o].requires_grad()) continue;
-    for (int64_t k = 0; k < outputs[o].numel(); ++k) rows[o].push_back(analytic_row(outputs[o], k, wanted));
+    const auto n = static_cast<int64_t>(count(outputs[o]));
+    for (int64_t k = 0; k < n; ++k) rows[o].push_back(analytic_row(what, outputs[o], k, wanted));
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    for (int64_t j = 0; j < wanted[i].numel(); ++j) {
+    const auto n = static_cast<int64_t>(count(wanted[i]));
+    for (int64_t j = 0; j < n; ++j) {
       std::vector<Doubles> column = numeric_column(f, inputs, positions[i], j, options.eps);
       for (std::size_t o = 0; o < column.size(); ++o) {
         for (std::size_t k = 0; k < column[o].size(); ++k) {
@@ -123,7 +144,7 @@ bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs, 
 
 // Values in (-1, 1) that no formula produces by accident.
 Tensor fixed_sequence(const Tensor& like, uint32_t& state) {
-  Doubles v(static_cast<std::size_t>(like.numel()));
+  Doubles v(count(like));
   for (double& x : v) {
     state = state * 1664525u + 1013904223u;
     x = static_cast<double>(state >> 8) / (1 << 23) - 1;
@@ -148,7 +169,7 @@ Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const st
   }
   Tensors grads = grad(results, wanted, seeds, /*retain_graph=*/true, /*create_graph=*/tracked, /*allow_unused=*/true);
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    if (!grads[i].defined()) grads[i] = zeros_like(wanted[i]);
+    if (!grads[i].defined()) grads[i] = from_values(Doubles(count(wanted[i]), 0.0), wanted[i]);
   }
   return grads;
 }

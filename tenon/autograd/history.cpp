@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
 
@@ -192,7 +193,7 @@ Tensor reduce_grad(Tensor grad, const SavedGeometry& to) {
   if (!grad.defined()) return grad;
   if (grad.sizes() != to.sizes()) grad = grad.sum_to_size(to.sizes());
   if (grad.scalar_type() != to.scalar_type()) grad = grad.to(to.scalar_type());
-  return grad;
+  return TENON_LIKELY(to.layout() == kStrided) ? grad : formulas::at_elements(grad, to);
 }
 
 void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads) {

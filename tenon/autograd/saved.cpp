@@ -76,6 +76,7 @@ void SavedGeometry::save(const Tensor& t) {
   slot_ = impl.slot;
   index_ = impl.index;
   layout_ = static_cast<Layout>(impl.layout_slot);
+  if (TENON_UNLIKELY(impl.composite())) pattern_ = Tensor(impl.alias(false));
 }
 
 void SavedListGeometry::save(TensorList list) {

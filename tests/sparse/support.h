@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tenon/core/allocator.h"
 #include "tenon/tenon.h"
 #include "tests/support.h"
 
@@ -33,6 +34,14 @@ inline void expect_equal(const Tensor& got, const Tensor& expected) {
   const Tensor a = got.to_dense().cpu(), b = expected.to_dense().cpu();
   EXPECT_EQ(a.sizes(), b.sizes());
   EXPECT_TRUE(a.equal(b)) << got << "\ninstead of\n" << expected;
+}
+
+// How far f raises the peak of the host's memory: nothing that large may have been made before in this process.
+template <class F>
+uint64_t more_at_peak(F&& f) {
+  const uint64_t before = core::memory_stats(0, 0).allocated_peak;
+  f();
+  return core::memory_stats(0, 0).allocated_peak - before;
 }
 
 }  // namespace tenon::test

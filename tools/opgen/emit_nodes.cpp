@@ -77,6 +77,21 @@ std::string unpack(const Saved& s) {
   }
 }
 
+// The formula as a function of the gradient and of the one tensor that it reads.
+std::string on_values(const Row& row, const NodePlan& plan, const std::string& formula) {
+  std::string read, body = formula;
+  for (const Saved& s : plan.saved) {
+    if (!holds_tensors(s) || !uses(formula, s.name)) continue;
+    if (!read.empty()) throw RowError(row.file, row.grads[0].line, "a formula on values reads one tensor");
+    read = s.name;
+  }
+  if (read.empty()) throw RowError(row.file, row.grads[0].line, "a formula on values reads a tensor");
+  const std::string grad = "grads[0]";
+  for (std::size_t at; (at = body.find(grad)) != std::string::npos;) body.replace(at, grad.size(), "grad");
+  return "on_values(grads[0], " + read + ", [&](const Tensor& grad, const Tensor& " + read + ") -> Tensor { return " +
+         body + "; })";
+}
+
 std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
   const Grad& g = row.grads[k];
   const std::string& f = plan.formulas[k];
@@ -107,6 +122,8 @@ std::string formula_block(const Row& row, const NodePlan& plan, std::size_t k) {
     out += line + "    put_list(out + at_" + t + ", n_" + t + "_, " + f + ");\n";
   } else if (f == "not_implemented") {
     out += "    derivative_missing(\"" + row.schema.full() + "\", \"" + t + "\");\n";
+  } else if (row.on_values) {
+    out += line + "    out[at_" + t + "] = reduce_grad(" + on_values(row, plan, f) + ", this->" + t + "_geometry);\n";
   } else if (plan.reduces && !(*arg)->type.optional) {
     out += line + "    out[at_" + t + "] = reduce_grad(" + f + ", this->" + t + "_geometry);\n";
   } else {

@@ -135,6 +135,8 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
     set_decomp(row, rest, line);
   else if (key == "layout")
     row.layout = rest;
+  else if (key == "values")
+    row.on_values = true;
   else if (key == "body")
     row.body += (row.body.empty() ? "" : " ") + rest;
   else if (key == "primitive")
@@ -173,6 +175,8 @@ void check(const Row& row) {
   auto bad = [&](const std::string& what) { throw RowError(row.file, row.line, row.schema.full() + ": " + what); };
   if (!row.layout.empty() && row.infer != "layout") bad("a layout line is for rows that say 'infer layout'");
   if (!row.body.empty() && !row.composite()) bad("a body line is for rows of 'kind composite'");
+  if (row.on_values && (row.grads.size() != 1 || row.infer.rfind("pointwise", 0) != 0))
+    bad("a values line is for pointwise rows with one grad line");
   if (row.composite() && !row.infer.empty()) bad("a composite row has no infer line");
   if (!row.composite() && row.infer.empty()) bad("no infer line");
   if (!row.composite()) {

@@ -11,7 +11,8 @@ namespace {
 
 bool name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-const char* const kGeometryCalls[] = {".sizes()", ".options()", ".dim()", ".numel()", ".scalar_type()", ".size("};
+const char* const kGeometryCalls[] = {".sizes()",       ".options()", ".dim()",     ".numel()",
+                                      ".scalar_type()", ".size(",     ".geometry()"};
 
 void keep(NodePlan& plan, const Saved& s) {
   for (const Saved& k : plan.saved) {

@@ -42,6 +42,7 @@ struct Row {
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
   std::string body;           // of a composite: its one expression, where it needs no function
   std::string layout;         // of a row with `infer layout` whose tensors are all strided
+  bool on_values = false;     // its gradient, on tensors with a layout of their own, is that of their values
   int random_words = 0;
   int version = 1;
   std::vector<std::string> mutates;

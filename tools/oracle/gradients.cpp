@@ -27,15 +27,19 @@ Tolerance widened(Tolerance tol, ScalarType dtype, const Values& cotangent, cons
   return {tol.rtol * factor, tol.atol * factor};
 }
 
-// Of a tensor of a layout the gradient is defined where it has elements; elsewhere each may leave out what the other
-// has.
-std::string compare_where_defined(const Tensor& leaf, Values ours, const Values& truth, Tolerance tol) {
+// The gradient of a tensor of a layout has that layout, and elements at most where the tensor has some: what it does
+// not hold is no variable, whatever torch makes of it.
+std::string compare_gradient(const Tensor& leaf, const Tensor& grad, const Values& truth, Tolerance tol) {
+  Values ours = values_of(*grad.unsafeGetTensorImpl());
   if (leaf.layout() == kStrided || ours.sizes != truth.sizes) return compare_values(ours, truth, tol);
+  if (grad.layout() != leaf.layout()) return core::join("layout ", toString(grad.layout()));
   const Tensor parts = leaf.detach();
   const Tensor ones = call("_with_values", {parts, ones_like(parts.component("values"))})[0].to_dense();
   const Values there = values_of(*ones.unsafeGetTensorImpl());
   for (std::size_t i = 0; i < truth.real.size(); ++i) {
-    if (there.real[i] == 0 && (ours.real[i] == 0 || truth.real[i] == 0)) ours.real[i] = truth.real[i];
+    if (there.real[i] != 0) continue;
+    if (ours.real[i] != 0) return core::join("an element at ", i, ", where the tensor has none");
+    ours.real[i] = truth.real[i];
   }
   return compare_values(ours, truth, tol);
 }
@@ -79,7 +83,7 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
     }
     Values truth = file.values(ref);
     Tolerance tol = widened(tolerance(c), leaf.scalar_type(), longest, truth);
-    std::string difference = compare_where_defined(leaf, values_of(*grad.unsafeGetTensorImpl()), truth, tol);
+    std::string difference = compare_gradient(leaf, grad, truth, tol);
     if (!difference.empty()) return "gradient of " + name + ": " + difference;
   }
   return {};

@@ -43,4 +43,44 @@ Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int6
   return rows.reshape(sizes);
 }
 
+Tensor embedding_bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offset2bag,
+                              const Tensor& bag_size, const Tensor& max_indices, int64_t num_weights, bool by_frequency,
+                              int64_t mode, bool sparse, const std::optional<Tensor>& per_sample_weights,
+                              int64_t padding_idx) {
+  if (mode == 2) {
+    const Tensor of_filled = where(bag_size.ne(0).unsqueeze(1), grad, 0);
+    return zeros({num_weights, grad.size(1)}, grad.options().requires_grad(std::nullopt))
+        .scatter_add(0, max_indices, of_filled);
+  }
+  const Tensor each = mode == 1 ? grad / bag_size.clamp_min(1).to(grad.scalar_type()).unsqueeze(1) : grad;
+  Tensor rows = each.index_select(0, offset2bag);
+  if (per_sample_weights) rows = rows * per_sample_weights->unsqueeze(1);
+  return embedding_backward(rows, indices, num_weights, padding_idx, by_frequency, sparse);
+}
+
+Tensor embedding_bag_factors_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
+                                      const Tensor& offset2bag, int64_t padding_idx) {
+  const Tensor products = (grad.index_select(0, offset2bag) * weight.index_select(0, indices)).sum(1);
+  return padding_idx < 0 ? products : products.masked_fill(indices.eq(padding_idx), 0);
+}
+
+Tensor gathered_elements(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
+  const int64_t n = static_cast<int64_t>(sizes.size()), along = dim < 0 ? dim + n : dim;
+  std::vector<Tensor> rows;
+  for (int64_t d = 0; d < n; ++d) {
+    if (d == along) {
+      rows.push_back(index.to(kLong).reshape({-1}));
+      continue;
+    }
+    std::vector<int64_t> shape(sizes.size(), 1);
+    shape[static_cast<std::size_t>(d)] = index.size(d);
+    rows.push_back(arange(index.size(d), TensorOptions(kLong).device(index.device()))
+                       .reshape(shape)
+                       .expand(index.sizes())
+                       .reshape({-1}));
+  }
+  // The forward pass has looked at the indices.
+  return _sparse_coo_tensor(stack(rows, 0), grad.reshape({-1}), sizes, false, false);
+}
+
 }  // namespace tenon::autograd::formulas

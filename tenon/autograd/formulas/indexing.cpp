@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/autograd/formulas/layout.h"
 #include "tenon/core/error.h"
 
 namespace tenon::autograd::formulas {
@@ -48,8 +49,10 @@ Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& 
   return picked.dim() < static_cast<int64_t>(sizes.size()) ? picked.reshape(sizes) : picked.sum_to_size(sizes);
 }
 
-Tensor index_select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
-  return blank(grad, sizes).index_add_(dim, index, grad);
+Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_t dim, const Tensor& index) {
+  if (of.layout() != kStrided)
+    return moved_backward(grad, of, [&](const Tensor& t) { return t.index_select(dim, index); });
+  return blank(grad, of.sizes()).index_add_(dim, index, grad);
 }
 Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes,
                                  const Scalar& alpha) {
@@ -91,7 +94,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeom
     }
     int64_t d = dim < 0 ? dim + grad.dim() : dim, n = p.size(d);
     Tensor piece = grad.slice(d, at, at + n, 1);
-    out.push_back(p.scalar_type() == grad.scalar_type() ? piece : piece.to(p.scalar_type()));
+    out.push_back(at_elements(p.scalar_type() == grad.scalar_type() ? piece : piece.to(p.scalar_type()), p));
     at += n;
   }
   return out;

@@ -4,6 +4,23 @@
 
 namespace tenon::autograd::formulas {
 
+Tensor mm_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& mat2) {
+  if (of.layout() == kStrided) return grad.mm(mat2.t());
+  if (mat2.layout() != kStrided) return at_elements(grad.mm(mat2.t()), of);
+  return _masked_mm(of.pattern(), grad.to_dense(), mat2.t());
+}
+
+Tensor mm_mat2_backward(const Tensor& grad, const Tensor& self, const SavedGeometry& of) {
+  if (of.layout() == kStrided) return self.t().mm(grad);
+  if (self.layout() != kStrided) return at_elements(self.t().mm(grad), of);
+  return _masked_mm(of.pattern(), self.t(), grad.to_dense());
+}
+
+Tensor mv_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& vec) {
+  if (of.layout() == kStrided) return grad.unsqueeze(1) * vec;
+  return _masked_mm(of.pattern(), grad.unsqueeze(1), vec.unsqueeze(0));
+}
+
 Tensor scaled_sum_to(const Tensor& grad, const Scalar& factor, IntArrayRef sizes) {
   const Tensor g = scaled(grad, factor);
   return g.sizes() == sizes ? g : g.sum_to_size(sizes);

@@ -3,9 +3,15 @@
 // Gradients of products that do not fit into the row.
 #pragma once
 
+#include "tenon/autograd/saved.h"
 #include "tenon/ops.h"
 
 namespace tenon::autograd::formulas {
+
+// Of the factors of mm. For one with a layout of its own the product is computed at its elements alone.
+Tensor mm_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& mat2);
+Tensor mm_mat2_backward(const Tensor& grad, const Tensor& self, const SavedGeometry& of);
+Tensor mv_self_backward(const Tensor& grad, const SavedGeometry& of, const Tensor& vec);
 
 // grad * factor, summed over the dimensions that were broadcast from `sizes`.
 Tensor scaled_sum_to(const Tensor& grad, const Scalar& factor, IntArrayRef sizes);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "tenon/autograd/formulas/layout.h"
+
 namespace tenon::autograd::formulas {
 namespace {
 
@@ -40,12 +42,12 @@ int64_t dims_of(IntArrayRef sizes) { return static_cast<int64_t>(sizes.size()); 
 
 }  // namespace
 
-Tensor sum_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {
-  return restored(grad.to_dense(), dims_of(sizes), dims, keepdim).expand(sizes);
+Tensor sum_backward(const Tensor& grad, const SavedGeometry& of, OptionalIntArrayRef dims, bool keepdim) {
+  return at_elements(restored(grad.to_dense(), of.dim(), dims, keepdim).expand(of.sizes()), of);
 }
 
 Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim) {
-  return sum_backward(grad / reduced_count(sizes, dims), sizes, dims, keepdim);
+  return restored(grad / reduced_count(sizes, dims), dims_of(sizes), dims, keepdim).expand(sizes);
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
@@ -99,6 +101,10 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional
                      OptionalIntArrayRef dims, bool keepdim) {
   const double order = p ? p->toDouble() : 2.0;
   if (order == 0) return Tensor();
+  if (self.layout() != kStrided) {
+    const Tensor sums = self.coalesce();
+    return _with_values(sums, norm_backward(grad.reshape({}), sums.values(), p, result.reshape({}), {}, false));
+  }
   const Tensor g = restored(grad, self.dim(), dims, keepdim), r = restored(result, self.dim(), dims, keepdim);
   if (order == 1) return self.sign() * g;
   if (order == 2) return self * where(r == 0, 0, g / r);

@@ -3,11 +3,12 @@
 // Gradients of reductions and cumulative rows. `dims`: absent or empty means all dimensions.
 #pragma once
 
+#include "tenon/autograd/saved.h"
 #include "tenon/ops.h"
 
 namespace tenon::autograd::formulas {
 
-Tensor sum_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim);
+Tensor sum_backward(const Tensor& grad, const SavedGeometry& of, OptionalIntArrayRef dims, bool keepdim);
 Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalIntArrayRef dims, bool keepdim);
 // The products of all other elements, also where some are zero.
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result);

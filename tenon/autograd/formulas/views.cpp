@@ -4,16 +4,12 @@
 #include <algorithm>
 
 #include "tenon/autograd/formulas/indexing.h"
+#include "tenon/autograd/formulas/layout.h"
 
 namespace tenon::autograd::formulas {
 
 Tensor copy_backward(const Tensor& grad, IntArrayRef sizes, const TensorOptions& options) {
   return grad.sum_to_size(sizes).to(options.dtype(options.dtype()));
-}
-
-// A gradient may be strided where its tensor is not: all that it is combined with takes either.
-Tensor layout_backward(const Tensor& grad, const TensorOptions& options) {
-  return grad.to(TensorOptions(options).layout(std::nullopt));
 }
 
 Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
@@ -25,10 +21,20 @@ Tensor permute_backward(const Tensor& grad, IntArrayRef dims) {
   return grad.permute(back);
 }
 
-Tensor slice_grad(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start,
+Tensor slice_grad(const Tensor& grad, const SavedGeometry& of, int64_t dim, std::optional<int64_t> start,
                   std::optional<int64_t> end, int64_t step) {
-  int64_t size = sizes[static_cast<std::size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim)];
-  return slice_backward(grad, sizes, dim, start.value_or(0), end.value_or(size), step);
+  if (of.layout() != kStrided)
+    return moved_backward(grad, of, [&](const Tensor& t) { return t.slice(dim, start, end, step); });
+  return slice_backward(grad, of.sizes(), dim, start.value_or(0), end.value_or(of.size(dim)), step);
+}
+
+Tensor select_grad(const Tensor& grad, const SavedGeometry& of, int64_t dim, int64_t index) {
+  if (of.layout() != kStrided) return moved_backward(grad, of, [&](const Tensor& t) { return t.select(dim, index); });
+  return select_backward(grad, of.sizes(), dim, index);
+}
+
+Tensor unsqueeze_backward(const Tensor& grad, int64_t dim) {
+  return grad.layout() == kStrided ? grad.squeeze(dim) : grad.select(dim, 0);
 }
 
 Tensor constant_pad_backward(const Tensor& grad, IntArrayRef pad) {

@@ -23,6 +23,11 @@ using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Te
 // Checks the Jacobian of every floating output with respect to every input that requires a gradient. `f` must be
 // deterministic, must not write to its inputs, and must take row-major copies of them. ValueError if no input requires
 // a gradient, TypeError if one that does is not float64.
+//
+// Of a tensor with a layout of its own the variables are the values of the elements that it holds, those that stand
+// several times summed: an input is changed value by value, and what it does not hold stays 0 (torch calls this
+// masked). Its gradient must have its layout, and is read at its elements. Of such an output the values are compared,
+// so f must not choose its elements by the values of its inputs.
 TENON_API bool gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                          const GradcheckOptions& options = {});
 

@@ -13,6 +13,8 @@
 
 namespace tenon::core {
 
+struct Op;
+
 TENON_API int layout_slots() noexcept;                       // known to this process, strided among them
 TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
 // The slot of a name, its plugin opened. ValueError says that there is none, and where it was looked for.
@@ -29,6 +31,8 @@ TENON_API const tn_ext_layout* layout_ext(int slot) noexcept;           // null 
 TENON_API const std::vector<std::string>& layout_components(int slot);  // their names; ValueError without a plugin
 TENON_API const std::vector<std::string>& layout_flags(int slot);
 TENON_API int64_t layout_tensors(int slot) noexcept;  // alive
+// Whether there is a kernel of the row for the layout, on some device.
+TENON_API bool layout_serves(int slot, const Op& op) noexcept;
 
 // Whether any layout but strided has been registered: only then need calls look for one.
 extern TENON_API std::atomic<bool> g_layouts_in_use;

@@ -46,7 +46,7 @@ class TENON_API SavedTensorList {
   std::vector<SavedTensor> items_;
 };
 
-// Shape and kind of a tensor, without its data.
+// Shape and kind of a tensor, without its data; of one with a layout of its own, where its elements are.
 class TENON_API SavedGeometry {
  public:
   void save(const Tensor& t);
@@ -59,6 +59,10 @@ class TENON_API SavedGeometry {
   int64_t numel() const;
   ScalarType scalar_type() const { return dtype_; }
   TensorOptions options() const;
+  Layout layout() const { return layout_; }
+  // Where layout() is not kStrided, a handle on the tensor's components, without history.
+  const Tensor& pattern() const { return pattern_; }
+  const SavedGeometry& geometry() const { return *this; }  // what formulas write
 
  private:
   static constexpr std::size_t kInline = 5;
@@ -69,6 +73,7 @@ class TENON_API SavedGeometry {
   uint8_t slot_ = 0;
   int8_t index_ = 0;
   Layout layout_ = kStrided;
+  Tensor pattern_;
 };
 
 // The shapes and kinds of a list of tensors.
