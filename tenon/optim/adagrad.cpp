@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tenon/ops.h"
+#include "tenon/optim/layouts.h"
 
 namespace tenon {
 namespace optim {
@@ -40,6 +41,23 @@ Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
 
 std::unique_ptr<OptimizerParamState> Adagrad::new_state() const { return std::make_unique<AdagradParamState>(); }
 
+namespace {
+
+double rate_of(const AdagradParamState& s, const AdagradOptions& o) {
+  return o.lr() / (1 + static_cast<double>(s.step() - 1) * o.lr_decay());
+}
+
+// What has no gradient keeps its sum, and does not move.
+void update_sparse(Tensor& param, const Tensor& grad, AdagradParamState& s, const AdagradOptions& o) {
+  const Tensor at = grad._indices(), v = grad._values();
+  if (at.size(1) == 0) return;
+  add_elements(s.sum(), at, v.mul(v));
+  const Tensor divisor = tenon::_values_at(s.sum(), at).sqrt_().add_(o.eps());
+  add_elements(param, at, v.div(divisor).mul_(-rate_of(s, o)));
+}
+
+}  // namespace
+
 void Adagrad::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                      std::unique_ptr<OptimizerParamState>& state) {
   const auto& o = static_cast<const AdagradOptions&>(options);
@@ -49,10 +67,16 @@ void Adagrad::update(Tensor& param, const Tensor& grad, const OptimizerOptions& 
     s.sum(tenon::full_like(param, o.initial_accumulator_value()));
   }
   auto& s = static_cast<AdagradParamState&>(*state);
+  if (grad.layout() != kStrided) {
+    TENON_CHECK(o.weight_decay() == 0, ValueError, "Adagrad: weight_decay is not compatible with sparse gradients");
+    s.step(s.step() + 1);
+    update_sparse(param, grad.coalesce(), s, o);
+    return;
+  }
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   if (o.lr_decay() != 0) refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);
-  const double rate = o.lr() / (1 + static_cast<double>(s.step() - 1) * o.lr_decay());
+  const double rate = rate_of(s, o);
   s.sum().addcmul_(g, g, 1.0);
   param.addcdiv_(g, s.sum().sqrt().add_(o.eps()), -rate);
 }

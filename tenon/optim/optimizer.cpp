@@ -6,6 +6,7 @@
 
 #include "tenon/core/graph.h"
 #include "tenon/ops.h"
+#include "tenon/optim/layouts.h"
 
 namespace tenon {
 namespace optim {
@@ -83,7 +84,10 @@ Tensor Optimizer::step(LossClosure closure) {
     std::vector<Item> items;
     items.reserve(group.params().size());
     for (Tensor& p : group.params()) {
-      if (Tensor grad = p.grad(); grad.defined()) items.push_back({p, grad, state_[p.unsafeGetTensorImpl()]});
+      Tensor grad = p.grad();
+      if (!grad.defined()) continue;
+      if (grad.layout() != kStrided && !takes_layouts()) refuse_layout(grad);
+      items.push_back({p, grad, state_[p.unsafeGetTensorImpl()]});
     }
     update_all(items, group.options());
   }
@@ -125,6 +129,8 @@ void refuse_capture(const Tensor& param, const char* why) {
   TENON_CHECK(!core::is_capturing(t.slot, t.index), NotImplementedError,
               "the step of this optimiser cannot be captured in a graph of ", param.device().str(), ": ", why);
 }
+
+bool Optimizer::takes_layouts() const { return false; }
 
 }  // namespace optim
 }  // namespace tenon

@@ -35,7 +35,7 @@ class Reader final : public FieldVisitor {
   // The state follows its parameter to its device and dtype.
   void field(const char* name, Tensor& value) override {
     Tensor given;
-    value = archive_.try_read(name, given) ? given.to(param_.options()) : Tensor();
+    value = archive_.try_read(name, given) ? given.to(param_.options().layout(std::nullopt)) : Tensor();
   }
 
  private:

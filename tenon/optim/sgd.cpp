@@ -3,6 +3,7 @@
 #include "tenon/optim/sgd.h"
 
 #include "tenon/optim/batches.h"
+#include "tenon/optim/layouts.h"
 
 namespace tenon {
 namespace optim {
@@ -35,16 +36,62 @@ SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
 
 std::unique_ptr<OptimizerParamState> SGD::new_state() const { return std::make_unique<SGDParamState>(); }
 
+namespace {
+
+void add_scaled(Tensor& to, const Tensor& elements, double factor) {
+  if (to.layout() != kStrided) {
+    to.add_(elements, factor);
+    return;
+  }
+  const Tensor sums = elements.coalesce();
+  add_elements(to, sums._indices(), sums._values() * factor);
+}
+
+// Of a gradient with a layout of its own. The momentum has that layout, too: it grows to the elements that have ever
+// had a gradient.
+void step_by_elements(Tensor& param, const Tensor& grad, SGDParamState* state, const SGDOptions& o) {
+  TENON_CHECK(o.weight_decay() == 0, ValueError, "SGD: weight_decay is not possible with a gradient of layout ",
+              toString(grad.layout()), ", of shape ", core::text(grad.sizes()),
+              ": it would change what the gradient leaves out");
+  if (o.momentum() == 0) {
+    add_scaled(param, grad, -o.lr());
+    return;
+  }
+  Tensor& buffer = state->momentum_buffer();
+  if (!buffer.defined()) {
+    buffer = grad.coalesce().clone();
+  } else if (buffer.layout() == kStrided) {
+    buffer.mul_(o.momentum());
+    add_scaled(buffer, grad, 1 - o.dampening());
+  } else {
+    buffer = (buffer * o.momentum()).add(grad, 1 - o.dampening()).coalesce();
+  }
+  if (buffer.layout() == kStrided) {
+    param.add_(buffer, o.nesterov() ? -o.lr() * o.momentum() : -o.lr());
+  } else {
+    add_scaled(param, buffer, o.nesterov() ? -o.lr() * o.momentum() : -o.lr());
+  }
+  if (o.nesterov()) add_scaled(param, grad, -o.lr());
+}
+
+}  // namespace
+
 void SGD::update_all(ArrayRef<Item> items, const OptimizerOptions& options) {
   const auto& o = static_cast<const SGDOptions&>(options);
   Batches batches;
   for (const Item& item : items) {
+    if (item.grad.layout() != kStrided) {
+      if (o.momentum() != 0 && !item.state) item.state = first_state(item.param);
+      step_by_elements(item.param, item.grad, static_cast<SGDParamState*>(item.state.get()), o);
+      continue;
+    }
     if (o.momentum() == 0) {
       batches.add(item.param, item.grad, {});
       continue;
     }
     if (!item.state) item.state = first_state(item.param);
     Tensor& buffer = static_cast<SGDParamState&>(*item.state).momentum_buffer();
+    if (buffer.defined() && buffer.layout() != kStrided) buffer = buffer.to_dense();
     const bool first = !buffer.defined();
     if (first) buffer = tenon::empty_like(item.param);
     batches.add(item.param, item.grad, {buffer}, first);

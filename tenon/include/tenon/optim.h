@@ -18,3 +18,4 @@
 #include "tenon/optim/schedulers/reduce_on_plateau_scheduler.h"
 #include "tenon/optim/schedulers/step_lr.h"
 #include "tenon/optim/sgd.h"
+#include "tenon/optim/sparse_adam.h"

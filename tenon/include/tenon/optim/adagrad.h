@@ -35,7 +35,7 @@ struct TENON_API AdagradParamState : public OptimizerCloneableParamState<Adagrad
   void fields(FieldVisitor& visitor) override;
 };
 
-// Duchi and others, 2011.
+// Duchi and others, 2011. Of a sparse gradient only the rows that it has are read and written.
 class TENON_API Adagrad : public Optimizer {
  public:
   explicit Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOptions defaults = {});
@@ -45,6 +45,7 @@ class TENON_API Adagrad : public Optimizer {
   void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
               std::unique_ptr<OptimizerParamState>& state) override;
   std::unique_ptr<OptimizerParamState> new_state() const override;
+  bool takes_layouts() const override { return true; }
 };
 
 }  // namespace optim

@@ -150,6 +150,8 @@ class TENON_API Optimizer {
   virtual std::unique_ptr<OptimizerParamState> new_state() const;
   // new_state(), but not in a capture, whose replays would make it anew each time.
   std::unique_ptr<OptimizerParamState> first_state(const Tensor& param) const;
+  // Whether a step takes gradients with a layout of their own; step() refuses them otherwise.
+  virtual bool takes_layouts() const;
 
   std::vector<OptimizerParamGroup> param_groups_;
   StateMap state_;

@@ -33,7 +33,8 @@ struct TENON_API SGDParamState : public OptimizerCloneableParamState<SGDParamSta
   void fields(FieldVisitor& visitor) override;
 };
 
-// Stochastic gradient descent, with momentum or without.
+// Stochastic gradient descent, with momentum or without. Gradients may have a layout of their own, but not with
+// weight_decay; the momentum then has it, too.
 class TENON_API SGD : public Optimizer {
  public:
   explicit SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults);
@@ -42,6 +43,7 @@ class TENON_API SGD : public Optimizer {
  protected:
   void update_all(ArrayRef<Item> items, const OptimizerOptions& options) override;
   std::unique_ptr<OptimizerParamState> new_state() const override;
+  bool takes_layouts() const override { return true; }
 };
 
 }  // namespace optim

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Steps by gradients with a layout of their own. Private to libtenon.
+#pragma once
+
+#include "tenon/tensor.h"
+
+namespace tenon {
+namespace optim {
+
+// ValueError: the optimiser takes strided gradients only.
+[[noreturn]] void refuse_layout(const Tensor& grad);
+// Adds values to the elements at columns of indices, each of which is there once, in place.
+void add_elements(Tensor& to, const Tensor& indices, const Tensor& values);
+
+}  // namespace optim
+}  // namespace tenon
