@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // First and second derivatives by the values of sparse tensors, against central differences, and the layout and
 // elements of gradients.
+#include <limits>
+
 #include "tenon/gradcheck.h"
 #include "tests/sparse/support.h"
 
@@ -112,6 +114,9 @@ const Case kReductions[] = {
     CASE("norm", s.norm() * d.sum()),
     CASE("norm_1", s.norm(1)),
     CASE("norm_3", s.norm(3)),
+    CASE("norm_of_rows", s.norm(2, {1})),
+    CASE("norm_of_columns", s.norm(3, {0}, true)),
+    CASE("greatest", s.norm(std::numeric_limits<double>::infinity())),
     CASE("softmax", softmax(s, 1) * d),
     CASE("softmax_of_columns", softmax(s, 0) * d),
     CASE("log_softmax", log_softmax(s, 1) * d),
@@ -129,6 +134,7 @@ const Case kMoves[] = {
     CASE("index_select", s.index_select(1, ints({2, 0, 2}, {3}))),
     CASE("cat", cat({s, s* d, s}, 0)),
     CASE("cat_columns", cat({s, s* d}, 1)),
+    CASE("stack", stack({s, s * 2}, 1)),
     CASE("unsqueeze", s.unsqueeze(1)),
     CASE("unsqueeze_last", s.unsqueeze(-1)),
 };

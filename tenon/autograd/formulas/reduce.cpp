@@ -97,25 +97,42 @@ Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const 
   return total;
 }
 
+namespace {
+
+// By an element, for 0 < order < inf; g and r are the gradient and the norm that it is part of.
+Tensor norm_slope(double order, const Tensor& self, const Tensor& g, const Tensor& r) {
+  if (order == 1) return self.sign() * g;
+  if (order == 2) return self * where(r == 0, 0, g / r);
+  const Tensor size = self.abs();
+  const Tensor slope = order < 2 ? self.sign() * where(self == 0, 0, size.pow(order - 1))
+                                 : self * where(self == 0, 0, size.pow(order - 2));
+  return slope * where(r == 0, 0, g / r.pow(order - 1));
+}
+
+// Of a tensor with a layout of its own, by its values.
+Tensor norm_backward_of_values(const Tensor& grad, const Tensor& self, double order, const Tensor& result,
+                               OptionalIntArrayRef dims, bool keepdim) {
+  const Tensor sums = self.coalesce(), v = sums.values();
+  const auto each = [&](const Tensor& t, bool kept) {
+    return _values_at(restored(t.to_dense(), self.dim(), dims, kept).expand(self.sizes()), sums._indices());
+  };
+  const Tensor g = each(grad, keepdim), r = each(result, keepdim);
+  if (!std::isinf(order)) return _with_values(sums, norm_slope(order, v, g, r));
+  const Tensor mask = (v.abs() == r).to(v.scalar_type()), extreme = _with_values(sums, mask);
+  return _with_values(sums, v.sign() * (mask / each(sum(extreme, dims, false), false) * g));
+}
+
+}  // namespace
+
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& p, const Tensor& result,
                      OptionalIntArrayRef dims, bool keepdim) {
   const double order = p ? p->toDouble() : 2.0;
   if (order == 0) return Tensor();
-  if (self.layout() != kStrided) {
-    const Tensor sums = self.coalesce();
-    return _with_values(sums, norm_backward(grad.reshape({}), sums.values(), p, result.reshape({}), {}, false));
-  }
+  if (self.layout() != kStrided) return norm_backward_of_values(grad, self, order, result, dims, keepdim);
   const Tensor g = restored(grad, self.dim(), dims, keepdim), r = restored(result, self.dim(), dims, keepdim);
-  if (order == 1) return self.sign() * g;
-  if (order == 2) return self * where(r == 0, 0, g / r);
-  if (std::isinf(order)) {
-    const Tensor mask = (self.abs() == r).to(self.scalar_type());
-    return self.sign() * (mask / sum(mask, dims, true) * g);
-  }
-  const Tensor size = self.abs();
-  const Tensor slope = order < 2 ? self.sign() * where(self == 0, 0, size.pow(order - 1))
-                                 : self * where(self == 0, order == 2 ? 1 : 0, size.pow(order - 2));
-  return slope * where(r == 0, 0, g / r.pow(order - 1));
+  if (!std::isinf(order)) return norm_slope(order, self, g, r);
+  const Tensor mask = (self.abs() == r).to(self.scalar_type());
+  return self.sign() * (mask / sum(mask, dims, true) * g);
 }
 
 Tensor reversed_cumsum(const Tensor& grad, int64_t dim) {
