@@ -213,6 +213,10 @@ TEST(SparseGradient, UnmaskedOfToDense) {
   leaf.to_dense(std::nullopt, false).sum().backward();
   EXPECT_EQ(leaf.grad().layout(), kSparse);
   EXPECT_TRUE(leaf.grad().to_dense().equal(ones({3, 4}, TensorOptions(kDouble))));
+  const Tensor hybrid = test::hybrid(kCPU).requires_grad_();
+  hybrid.to_dense(std::nullopt, false).sum().backward();
+  EXPECT_EQ(hybrid.grad().sparse_dim(), 1);
+  EXPECT_TRUE(hybrid.grad().to_dense().equal(ones({3, 2, 2}, TensorOptions(kDouble))));
 }
 
 TEST(SparseGradient, OfGather) {

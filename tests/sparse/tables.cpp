@@ -223,6 +223,39 @@ TEST(SparseStep, OfSGDMovesSparseParameters) {
   EXPECT_TRUE(p.detach().to_dense().allclose(zeros({2, 3}, TensorOptions(kDouble))));
 }
 
+// A device whose memory the host cannot read: nothing but ops is used.
+TEST(SparseStep, OnADevice) {
+  const Device there("ref");
+  const auto run = [&](Device device, auto make) {
+    const Tensor w = table().detach().to(device).requires_grad_();
+    auto optimiser = make(w);
+    for (int i = 0; i < 3; ++i) {
+      optimiser.zero_grad();
+      const Tensor bags = F::embedding_bag(kInput.to(device), w, F::EmbeddingBagFuncOptions().mode(kSum).sparse(true));
+      const Tensor rows = embedding(w, ints({i, 4}, {2}).to(device), 4, false, true);
+      ((bags * bags).sum() + (rows * rows).sum()).backward();
+      EXPECT_EQ(w.grad().layout(), kSparse);
+      EXPECT_EQ(w.grad().device().type(), device.type());
+      optimiser.step();
+    }
+    return w.detach().cpu();
+  };
+  const auto expect_same = [&](auto make) { EXPECT_TRUE(run(there, make).allclose(run(kCPU, make))); };
+  expect_same([](const Tensor& w) { return optim::SGD({w}, optim::SGDOptions(0.05).momentum(0.9)); });
+  expect_same([](const Tensor& w) { return optim::Adagrad({w}, 0.1); });
+  expect_same([](const Tensor& w) { return optim::SparseAdam({w}, 0.1); });
+}
+
+TEST(SparseStep, GradientsAreClipped) {
+  const Tensor w = table();
+  embedding(w, kInput, -1, false, true).sum().backward();
+  const Tensor before = w.grad().to_dense();
+  const double norm = nn::utils::clip_grad_norm_(std::vector<Tensor>{w}, 0.5);
+  EXPECT_NEAR(norm, before.norm().item<double>(), 1e-9);
+  EXPECT_EQ(w.grad().layout(), kSparse);
+  EXPECT_NEAR(w.grad().to_dense().norm().item<double>(), 0.5, 1e-5);
+}
+
 template <class Optimizer, class Options>
 void expect_state_is_kept(const Options& o) {
   const Tensor a = table(), b = table();
@@ -250,6 +283,7 @@ void expect_state_is_kept(const Options& o) {
 TEST(SparseStep, StatesAreSaved) {
   expect_state_is_kept<optim::SparseAdam>(optim::SparseAdamOptions(0.1));
   expect_state_is_kept<optim::Adagrad>(optim::AdagradOptions(0.1));
+  expect_state_is_kept<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9));  // whose state is sparse
 }
 
 // Whatever grows with the table of 244 MiB would be seen: steps make what 100 rows need.
