@@ -45,7 +45,7 @@ struct Bags {
 
   // The sum of a bag, and how many rows it is of.
   int64_t sum(int64_t bag, A* __restrict to) const {
-    constexpr int64_t kAhead = 8;
+    constexpr int64_t kAhead = 16;
     const int64_t end = start[static_cast<std::size_t>(bag) + 1], row = width * static_cast<int64_t>(sizeof(T));
     int64_t n = 0;
     std::fill_n(to, width, A(0));
