@@ -29,10 +29,11 @@ class Columns {
   void start(uint64_t number) {
     uint64_t rest = number / static_cast<uint64_t>(sizes_[last_]);
     base_ = rest * static_cast<uint64_t>(sizes_[last_]);
-    for (int d = last_ - 1; d >= 0; --d) {
+    for (int d = last_ - 1; d > 0; --d) {
       leading_[d] = static_cast<int64_t>(rest % static_cast<uint64_t>(sizes_[d]));
       rest /= static_cast<uint64_t>(sizes_[d]);
     }
+    leading_[0] = static_cast<int64_t>(rest);
     begun_ = true;
   }
 

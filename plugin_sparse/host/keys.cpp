@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kNumbered = 4096;  // elements a block, when they are numbered
 constexpr int64_t kSorted = 65536;   // the least a block, when they are sorted
 constexpr int64_t kMostBlocks = 64;  // of a sort: each has counters
-constexpr int64_t kCompared = 1024;  // fewer are sorted by comparison
-constexpr int kDigit = 11;           // bits
+constexpr int64_t kCompared = 256;   // fewer are sorted by comparison
+constexpr int kDigit = 8;            // bits: as many places are written at a time as the first cache has lines for
 
 int width_of(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
