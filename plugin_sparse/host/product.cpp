@@ -124,8 +124,9 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
     do {
       if (static_cast<uint64_t>(p.columns[r.end]) >= static_cast<uint64_t>(p.width)) return Outcome::OutOfRange;
       // Of a column that nobody has checked: an address that is not read.
-      const auto ahead = reinterpret_cast<uintptr_t>(dense) +
-                         static_cast<uintptr_t>(p.columns[std::min(r.end + kAhead, p.n - 1)] * p.k) * sizeof(T);
+      const auto ahead =
+          reinterpret_cast<uintptr_t>(dense) + static_cast<uintptr_t>(p.columns[std::min(r.end + kAhead, p.n - 1)]) *
+                                                   static_cast<uintptr_t>(p.k) * sizeof(T);
       for (int64_t at = 0; at < bytes; at += 64) hwy::Prefetch(reinterpret_cast<const char*>(ahead) + at);
     } while (++r.end < b.term && p.rows[r.end] == r.row);
     sum_row(r);
@@ -160,7 +161,7 @@ Cut cut_at(const Product& p, int64_t work) {
   int64_t low = 0, high = p.n;
   while (low < high) {
     const int64_t mid = low + (high - low) / 2;
-    if (mid + p.rows[mid] < work)
+    if (p.rows[mid] < work - mid)  // no sum: nobody has checked the row
       low = mid + 1;
     else
       high = mid;

@@ -77,8 +77,17 @@ bool in_order(Ops& op, const Tensor& keys) {
 tn_status sparse_coo_tensor(Call& call, Tensor, Tensor indices, Tensor values, Ints sizes, bool check, bool coalesced) {
   check_parts(indices, values, sizes);
   Ops op(call);
-  if (check) check_range(op, indices, sizes);
-  give(call, 0, indices, values, coalesced);
+  if (!check) {
+    give(call, 0, indices, values, coalesced);
+    return TN_OK;
+  }
+  // Expanded parts claim more elements than there is memory, and a write would be one to many of them.
+  const auto own = [&](const Tensor& t) {
+    return t.abi()->flags & TN_TENSOR_OVERLAPPING ? op("contiguous", {value(t)}) : t;
+  };
+  const Tensor at = own(indices), v = own(values);
+  check_range(op, at, sizes);
+  give(call, 0, at, v, coalesced);
   return TN_OK;
 }
 TN_KERNEL(_sparse_coo_tensor, sparse_coo_tensor, layouts("strided|sparse_coo").mixed_dtypes().any_strides());

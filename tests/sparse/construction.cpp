@@ -107,6 +107,16 @@ TEST(Construction, IndicesAreIntegers) {
   expect_words(text, {"indices", "int64"});
 }
 
+// More elements than any memory holds, at no cost to the caller.
+TEST(Construction, HugeCounts) {
+  const int64_t huge = int64_t{1} << 52;
+  const Tensor at = zeros({2, 1}, TensorOptions(kLong)).expand({2, huge}), values = ones({1}).expand({huge});
+  EXPECT_FALSE(text_of<OutOfMemoryError>([&] { (void)sparse_coo_tensor(at, values, {2, 2}); }).empty());
+  expect_words(refusal(at, ones({3}), {2, 2}), {"same nnz", "4503599627370496 columns"});
+  EXPECT_EQ(sparse_coo_tensor(kIndices, kValues.select(0, 0).expand({2}), {2, 2})._values().stride(0), 1)
+      << "a write to one element is not one to all";
+}
+
 TEST(Construction, ARefusalChangesNothing) {
   const Tensor indices = ints({0, 9, 1, 0}, {2, 2}), before = indices.clone(), values = kValues.clone();
   EXPECT_FALSE(refusal(indices, values, {2, 2}).empty());

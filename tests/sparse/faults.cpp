@@ -114,7 +114,12 @@ using Try = Tensor (*)(Faults&);
 const std::pair<const char*, Try> kTries[] = {
     {"sparse_coo_tensor", [](Faults& f) { return f.sparse(); }},
     {"sparse_coo_tensor of strided",
-     [](Faults& f) { return sparse_coo_tensor(f.index().reshape({1, -1}), f.strided(), {5, f.size()}); }},
+     [](Faults& f) { return sparse_coo_tensor(arange(f.size()).reshape({1, -1}), f.strided(), {5, f.size()}); }},
+    {"sparse_coo_tensor of expanded",
+     [](Faults& f) {
+       const int64_t n = f.size();
+       return sparse_coo_tensor(f.index().reshape({1, -1}).expand({-1, n}), f.strided().expand({n, 3}), {5, 3});
+     }},
     {"sparse_coo_tensor without size", [](Faults& f) { return sparse_coo_tensor(f.strided(), f.strided()); }},
     {"sparse_coo_tensor of sparse", [](Faults& f) { return sparse_coo_tensor(f.strided(), f.sparse(), {4, f.size(), 3}); }},
     {"_from_components",
