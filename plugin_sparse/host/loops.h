@@ -23,6 +23,10 @@ void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, b
 // The rows of values at columns of indices, 0 where `from` has none.
 void gather(Ops& op, const Tensor& out, const Coo& from, Ints sparse_sizes, const Tensor& at);
 
+inline bool share_memory(const Tensor& a, const Tensor& b) {
+  return a.storage() != nullptr && a.storage() == b.storage();
+}
+
 // Integers wrap; for bool, adding is "or".
 template <class T>
 T plus(T a, T b) {

@@ -14,7 +14,8 @@ namespace tenon::coo {
 void add_product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& dense, const Scalar& alpha,
                  const Tensor& start) {
   if (on_host(out) && dense.dtype() == out.dtype() && terms.values.dtype() == out.dtype()) {
-    const Tensor to = out.contiguous() ? out : op.empty(out.sizes(), out.dtype(), out.device());
+    const bool apart = !loops::share_memory(out, terms.values) && !loops::share_memory(out, terms.rows);
+    const Tensor to = out.contiguous() && apart ? out : op.empty(out.sizes(), out.dtype(), out.device());
     loops::product(op, to, terms, dense, alpha, start);
     if (to.abi() != out.abi()) op.copy(out, to);
     return;

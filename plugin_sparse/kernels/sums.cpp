@@ -47,7 +47,8 @@ void one_strided(Call& call, const Tensor& out, const Tensor& dense, const Tenso
                  const Scalar& factor) {
   Ops op(call);
   const Tensor start = scaled(op, dense, factor);
-  const Tensor sum = out.contiguous() ? out : op.empty(out.sizes(), out.dtype(), out.device());
+  const bool apart = !loops::share_memory(out, values(sparse)) && !loops::share_memory(out, indices(sparse));
+  const Tensor sum = out.contiguous() && apart ? out : op.empty(out.sizes(), out.dtype(), out.device());
   if (!same_memory(sum, start)) op.copy(sum, start);
   if (nnz(sparse) > 0) add_elements(op, sum, sparse, alpha);
   if (sum.abi() != out.abi()) op.copy(out, sum);

@@ -249,6 +249,18 @@ TEST(SparseLoops, SumsWithStridedTensors) {
   }
 }
 
+TEST(SparseLoops, SharedMemoryIsReadBeforeItIsWritten) {
+  const Tensor at = ints({1, 2, 3}, {1, 3});
+  Tensor d = arange(1, 5, TensorOptions(kDouble));
+  d.add_(sparse_coo_tensor(at, d.narrow(0, 0, 3), {4}));
+  expect_same(d, tensor({1., 3., 5., 7.}).to(kDouble), "add_");
+  Tensor out = arange(1, 10, TensorOptions(kDouble)).reshape({3, 3});
+  const Tensor t = sparse_coo_tensor(ints({0, 1, 2, 1, 2, 0}, {2, 3}), out.select(0, 0), {3, 3});
+  const Tensor b = eye(3, TensorOptions(kDouble)), expected = t.to_dense();
+  mm_out(out, t, b);
+  expect_same(out, expected, "mm_out");
+}
+
 TEST(SparseLoops, ValuesThatAreLookedFor) {
   for (ScalarType dtype : kAll) {
     const Tensor t = random_sparse(400, {30, 40, 2}, 2, dtype), mask = random_sparse(3000, {30, 40, 2}, 2, dtype);
