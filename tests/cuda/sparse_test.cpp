@@ -195,6 +195,26 @@ TEST_F(CudaSparse, LongRows) {
   }
 }
 
+TEST_F(CudaSparse, ProductsAtElements) {
+  for (ScalarType dtype : kNumbers) {
+    for (int64_t k : {0, 1, 8, 40, 130}) {
+      const Tensor a = whole({15, k}, dtype), b = whole({11, k}, dtype), t = random_sparse({15, 11}, 40, dtype);
+      compare([&](auto to) { return _masked_mm(to(t), to(a), to(b).t()); });
+      compare(
+          [&](auto to) { return _masked_mm(to(t.coalesce()), to(a.t().contiguous()).t(), to(b.t().contiguous())); });
+      if (k == 40)
+        compare([&](auto to) { return _masked_mm(to(t), to(a).narrow(1, 3, 32), to(b).narrow(1, 3, 32).t()); });
+    }
+  }
+  // The gradient of a sparse factor.
+  const Tensor x = whole({11, 16}, kFloat), sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
+  compare([&](auto to) {
+    Tensor values = to(sparse.values().clone()).requires_grad_();
+    _sparse_coo_tensor_unsafe(to(sparse.indices()), values, {15, 11}, {}, true).mm(to(x)).sum().backward();
+    return values.grad();
+  });
+}
+
 TEST_F(CudaSparse, EmptyMatrices) {
   const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)), x = whole({4, 6}, kFloat),
                some = random_sparse({5, 4}, 3, kFloat);
@@ -357,7 +377,7 @@ TEST_F(CudaSparse, PluginsOpenInAnyOrder) {
   plugins::unload("sparse");
   const plugins::Info opened = plugins::load(kernels);
   EXPECT_EQ(opened.state, plugins::State::Opened);
-  EXPECT_EQ(opened.kernels, 10);
+  EXPECT_EQ(opened.kernels, 11);
   EXPECT_TRUE(opened.quarantined.empty());
   plugins::load(layout);
   EXPECT_TRUE(own_kernels_serve());
