@@ -72,6 +72,7 @@ void Manager::scan() {
 
 // A device that a manifest names can be asked for: the first use opens its plugin.
 void Manager::make_known(Info& info) {
+  if (info.device == "any") return;  // is none
   try {
     core::reserve_device(info.device);
   } catch (const Error& e) {
@@ -206,24 +207,43 @@ void Manager::open_all() {
   open_where([](const Info&) { return true; });
 }
 
-std::string Manager::why_absent(std::string_view device) {
-  Lock lock(mutex_);
-  scan();
+// "in A, B; FOUND": what the search ignored, what became of those that `is_one` picks, or `otherwise` where none is.
+template <class Predicate>
+std::string Manager::search_report(Predicate is_one, const std::string& otherwise) {
   std::string where, reasons;
-  for (const fs::path& f : path_.folders) where += (where.empty() ? "" : ", ") + f.string();
-  for (const std::string& text : path_.ignored) reasons += (reasons.empty() ? "" : "; ") + text;
+  const auto add = [](std::string& list, const char* between, const std::string& item) {
+    list += (list.empty() ? "" : between) + item;
+  };
+  for (const fs::path& f : path_.folders) add(where, ", ", f.string());
+  for (const std::string& text : path_.ignored) add(reasons, "; ", text);
   bool found = false;
   for (auto& e : entries_) {
     const Info& i = e->info;
-    if ((i.device != device && i.name != device) || i.reason.empty()) continue;
-    reasons += core::join(reasons.empty() ? "" : "; ", to_string(i.state), " ", i.name, ": ", i.reason);
+    if (!is_one(i) || i.reason.empty()) continue;
+    add(reasons, "; ", core::join(to_string(i.state), " ", i.name, ": ", i.reason));
     found = true;
   }
-  if (!found) {
-    reasons += core::join(reasons.empty() ? "" : "; ", "found no manifest. Put libtenon_", device, ".so and libtenon_",
-                          device, ".json into one of them, or name their folder in TENON_ADD_PLUGIN_PATH");
-  }
-  return core::join("looked for libtenon_", device, ".so in ", where.empty() ? "no folder" : where, "; ", reasons);
+  if (!found) add(reasons, "; ", otherwise);
+  return core::join("in ", where.empty() ? "no folder" : where, "; ", reasons);
+}
+
+std::string Manager::why_absent(std::string_view device) {
+  Lock lock(mutex_);
+  scan();
+  return core::join("looked for libtenon_", device, ".so ",
+                    search_report([&](const Info& i) { return i.device == device || i.name == device; },
+                                  core::join("found no manifest. Put libtenon_", device, ".so and libtenon_", device,
+                                             ".json into one of them, or name their folder in TENON_ADD_PLUGIN_PATH")));
+}
+
+std::string Manager::why_no_layout(std::string_view layout) {
+  Lock lock(mutex_);
+  scan();
+  return core::join(
+      "looked for a plugin that does ",
+      search_report([&](const Info& i) { return contains(i.layouts, layout); },
+                    "no manifest there names it. Put the plugin's .so and .json into one of them, or name "
+                    "their folder in TENON_ADD_PLUGIN_PATH"));
 }
 
 std::vector<Info> Manager::list() {

@@ -36,6 +36,7 @@ class Manager final : public core::BackendSource {
   void open_for_layout(std::string_view layout) override;
   void open_file(std::string_view path) override { load(std::filesystem::path(path)); }
   std::string why_absent(std::string_view device) override;
+  std::string why_no_layout(std::string_view layout) override;
 
   std::vector<Info> list();
   std::vector<std::string> folders();
@@ -68,6 +69,8 @@ class Manager final : public core::BackendSource {
   void warn_of_copies(const Entry& e);
   template <class Wanted>
   void open_where(Wanted wanted);
+  template <class Predicate>
+  std::string search_report(Predicate is_one, const std::string& otherwise);
 
   std::recursive_mutex mutex_;
   bool scanned_ = false;

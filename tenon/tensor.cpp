@@ -58,6 +58,20 @@ Tensor Tensor::component(std::string_view name) const {
   return Tensor(core::Impl::share(t.components->impl[at])).detach();
 }
 
+namespace {
+
+bool share_memory(const core::TensorImpl& a, const core::TensorImpl& b) {
+  if (!a.composite()) return b.composite() ? share_memory(b, a) : a.storage == b.storage;
+  for (int k = 0; k < a.components->n; ++k) {
+    if (share_memory(*a.components->impl[k], b)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Tensor::is_alias_of(const Tensor& o) const { return share_memory(get(), o.get()); }
+
 bool Tensor::layout_flag(std::string_view name) const {
   const core::TensorImpl& t = get();
   TENON_CHECK(t.composite(), TypeError, "layout_flag: a strided tensor has none");

@@ -64,6 +64,15 @@ TEST_P(Sparse, Transposes) {
   expect_equal(hybrid(device).transpose(1, 2), hybrid(device).to_dense().transpose(1, 2));
 }
 
+TEST_P(Sparse, AliasesShareAComponent) {
+  const Tensor t = twice.make();
+  EXPECT_TRUE(t.is_alias_of(t));
+  EXPECT_TRUE(t.is_alias_of(t._values()) && t._indices().is_alias_of(t));
+  EXPECT_TRUE(t.is_alias_of(neg(t)));  // the indices
+  EXPECT_FALSE(t.is_alias_of(t.clone()));
+  EXPECT_FALSE(t.is_alias_of(t.to_dense()) || t._values().is_alias_of(t._indices()));
+}
+
 TEST_P(Sparse, Parts) {
   const Tensor t = twice.make(), d = twice.dense(), at = ints({2, 0, 2}, {3});
   expect_equal(t.select(0, 1), d.select(0, 1));

@@ -124,7 +124,8 @@ class TENON_API Tensor {
   void record_stream(const Stream& s) const;
   Storage storage() const { return Storage(strided().storage); }
   bool has_storage() const { return defined() && !impl_->composite(); }
-  bool is_alias_of(const Tensor& o) const { return get().storage == o.get().storage; }
+  // Whether they share memory, be it of one component.
+  bool is_alias_of(const Tensor& o) const;
   template <class T>
   T item() const {
     return item().to<T>();

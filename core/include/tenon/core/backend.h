@@ -46,6 +46,8 @@ struct BackendSource {
   virtual void open_file(std::string_view path) = 0;
   // For messages: "looked for libtenon_cuda.so in A, B; found no manifest"
   virtual std::string why_absent(std::string_view device) = 0;
+  // The same of a layout, which some plugin brings under a name of its own.
+  virtual std::string why_no_layout(std::string_view layout) = 0;
 };
 TENON_API BackendSource& backend_source();
 // Opens the plugins for tensors on any device, which bring ops, dtypes and layouts.
