@@ -67,16 +67,17 @@ void SavedGeometry::save(const Tensor& t) {
   const core::TensorImpl& impl = *t.unsafeGetTensorImpl();
   n_ = static_cast<std::size_t>(impl.ndim());
   int64_t* to = inline_;
+  if (TENON_UNLIKELY(n_ > kInline || impl.composite())) rare_ = std::make_unique<Rare>();
   if (n_ > kInline) {
-    heap_.resize(n_);
-    to = heap_.data();
+    rare_->sizes.resize(n_);
+    to = rare_->sizes.data();
   }
   for (std::size_t i = 0; i < n_; ++i) to[i] = impl.view.sizes[i];
   dtype_ = impl.dtype;
   slot_ = impl.slot;
   index_ = impl.index;
   layout_ = static_cast<Layout>(impl.layout_slot);
-  if (TENON_UNLIKELY(impl.composite())) pattern_ = Tensor(impl.alias(false));
+  if (TENON_UNLIKELY(impl.composite())) rare_->pattern = Tensor(impl.alias(false));
 }
 
 void SavedListGeometry::save(TensorList list) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "tenon/autograd/node.h"
@@ -53,7 +54,7 @@ class TENON_API SavedGeometry {
   void save(const std::optional<Tensor>& t) {
     if (t && t->defined()) save(*t);
   }
-  IntArrayRef sizes() const { return {n_ <= kInline ? inline_ : heap_.data(), n_}; }
+  IntArrayRef sizes() const { return {n_ <= kInline ? inline_ : rare_->sizes.data(), n_}; }
   int64_t size(int64_t d) const { return sizes()[static_cast<std::size_t>(d < 0 ? d + static_cast<int64_t>(n_) : d)]; }
   int64_t dim() const { return static_cast<int64_t>(n_); }
   int64_t numel() const;
@@ -61,19 +62,22 @@ class TENON_API SavedGeometry {
   TensorOptions options() const;
   Layout layout() const { return layout_; }
   // Where layout() is not kStrided, a handle on the tensor's components, without history.
-  const Tensor& pattern() const { return pattern_; }
+  const Tensor& pattern() const { return rare_->pattern; }
   const SavedGeometry& geometry() const { return *this; }  // what formulas write
 
  private:
   static constexpr std::size_t kInline = 5;
   std::size_t n_ = 0;
   int64_t inline_[kInline];
-  std::vector<int64_t> heap_;
   ScalarType dtype_ = ScalarType::Undefined;
   uint8_t slot_ = 0;
   int8_t index_ = 0;
   Layout layout_ = kStrided;
-  Tensor pattern_;
+  struct Rare {
+    std::vector<int64_t> sizes;  // more than kInline
+    Tensor pattern;
+  };
+  std::unique_ptr<Rare> rare_;
 };
 
 // The shapes and kinds of a list of tensors.
