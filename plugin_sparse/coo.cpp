@@ -117,6 +117,19 @@ Tensor Ops::columns(const Tensor& keys, Ints sizes) {
   return stack(rows, 0);
 }
 
+Ops::Matches Ops::matches(const Tensor& wanted, const Tensor& sorted) {
+  Ops& op = *this;
+  const Tensor begin = op("searchsorted.Tensor", {value(sorted), value(wanted)});
+  const Tensor end = op("searchsorted.Tensor", {value(sorted), value(wanted), value(false), value(true)});
+  const Tensor count = op("sub.Tensor", {value(end), value(begin)});
+  const Tensor of_wanted = op("repeat_interleave.Tensor", {value(count)});
+  // The how many-th match of its number each is.
+  const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
+  const Tensor within =
+      op("sub.Tensor", {value(arange(of_wanted.numel(), wanted.device())), value(pick(before, 0, of_wanted))});
+  return {of_wanted, op("add.Tensor", {value(pick(begin, 0, of_wanted)), value(within)})};
+}
+
 void Ops::add_rows(const Tensor& to, const Tensor& index, const Tensor& from, const Scalar& alpha) {
   (*this)("index_add_", {value(to), value(int64_t{0}), value(index), value(from), value(alpha)});
 }

@@ -76,6 +76,11 @@ class Ops {
   Tensor keys(const Tensor& indices, Ints sizes);
   // And back.
   Tensor columns(const Tensor& keys, Ints sizes);
+  // Places of equal numbers in two lists: for each of `wanted`, in order, all in `sorted` from the first on.
+  struct Matches {
+    Tensor wanted, sorted;
+  };
+  Matches matches(const Tensor& wanted, const Tensor& sorted);
   void copy(const Tensor& to, const Tensor& from) { (*this)("copy_", {value(to), value(from)}); }
   // to.index_add_(dim 0), alpha * from.
   void add_rows(const Tensor& to, const Tensor& index, const Tensor& from,

@@ -100,15 +100,8 @@ tn_status index_select(Call& call, Tensor, Tensor self, int64_t dim, Tensor inde
   }
   const std::vector<Tensor> sorted =
       op.many("sort.stable", {value(wanted), value(true), value(int64_t{0}), value(false)}, 2);
-  const Tensor row = op.row(indices(self), d);
-  const Tensor begin = op("searchsorted.Tensor", {value(sorted[0]), value(row)});
-  const Tensor end = op("searchsorted.Tensor", {value(sorted[0]), value(row), value(false), value(true)});
-  const Tensor count = op("sub.Tensor", {value(end), value(begin)});
-  const Tensor element = op("repeat_interleave.Tensor", {value(count)});
-  const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
-  const Tensor within =
-      op("sub.Tensor", {value(op.arange(element.numel(), self.device())), value(op.pick(before, 0, element))});
-  const Tensor place = op.pick(sorted[1], 0, op("add.Tensor", {value(op.pick(begin, 0, element)), value(within)}));
+  const auto [element, entry] = op.matches(op.row(indices(self), d), sorted[0]);
+  const Tensor place = op.pick(sorted[1], 0, entry);
   give(call, 0, with_row(op, op.pick(indices(self), 1, element), d, place), op.pick(values(self), 0, element), false);
   return TN_OK;
 }

@@ -47,15 +47,7 @@ void check_matrix(const Tensor& t) {
 void both_sparse(Call& call, const Tensor& a, const Tensor& b) {
   Ops op(call);
   const Coo x = coalesce(op, a), y = coalesce(op, b);
-  const Tensor rows = op.row(y.indices, 0), wanted = op.row(x.indices, 1);
-  const Tensor begin = op("searchsorted.Tensor", {value(rows), value(wanted)});
-  const Tensor end = op("searchsorted.Tensor", {value(rows), value(wanted), value(false), value(true)});
-  const Tensor count = op("sub.Tensor", {value(end), value(begin)});
-  // Which element of a each product is of, and the how many-th of its row.
-  const Tensor of_a = op("repeat_interleave.Tensor", {value(count)});
-  const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
-  const Tensor within = op("sub.Tensor", {value(op.arange(of_a.numel(), a.device())), value(op.pick(before, 0, of_a))});
-  const Tensor of_b = op("add.Tensor", {value(op.pick(begin, 0, of_a)), value(within)});
+  const auto [of_a, of_b] = op.matches(op.row(x.indices, 1), op.row(y.indices, 0));
   const Tensor v = op("mul.Tensor", {value(op.pick(x.values, 0, of_a)), value(op.pick(y.values, 0, of_b))});
   const Tensor at = op.stack({op.pick(op.row(x.indices, 0), 0, of_a), op.pick(op.row(y.indices, 1), 0, of_b)}, 0);
   const Coo sums = coalesce(op, at, v, Ints(call.abi()->out[0].u.tensor->sizes, 2));
