@@ -150,4 +150,14 @@ Coo coalesce(Ops& op, const Tensor& given, const Tensor& of, Ints sizes) {
   });
 }
 
+Elements elements(Ops& op, const Coo& t, Ints sizes) {
+  Coo own{contiguous(op, t.indices), contiguous(op, t.values)};
+  Numbers numbers = number(op, own.indices, sizes, false);
+  if (!numbers.strict) {
+    own = loops::coalesce(op, own.indices, own.values, sizes);
+    numbers = number(op, own.indices, sizes, false);
+  }
+  return {own, numbers};
+}
+
 }  // namespace tenon::coo::loops

@@ -152,4 +152,13 @@ const Pair* sort_wide(Ops& op, const Numbers& numbers) {
   return numbers.ascending ? a : radix(a, b, n, numbers.differing);
 }
 
+Groups partition(Ops& op, const Numbers& numbers) {
+  const int shift = std::max(0, width_of(numbers.differing) - kDigit);
+  const int64_t n = numbers.n, block = std::max(kSorted, divide_up(n, kMostBlocks));
+  std::vector<int64_t> counts(static_cast<std::size_t>(divide_up(n, block)) << kDigit);
+  auto* to = scratch<uint64_t>(op, n);
+  Pass<uint64_t>{numbers.words, to, n, block, numbers.shift + shift, kDigit, counts}.run();
+  return {to, {counts.end() - (int64_t{1} << kDigit), counts.end()}, uint64_t{1} << shift};
+}
+
 }  // namespace tenon::coo::loops

@@ -41,6 +41,14 @@ struct Wide {
 const uint64_t* sort_packed(Ops& op, const Numbers& numbers);
 const Pair* sort_wide(Ops& op, const Numbers& numbers);
 
+// Elements by the highest bits in which their numbers differ, those of one group in their order. The words are used up.
+struct Groups {
+  const uint64_t* elements;
+  std::vector<int64_t> ends;
+  uint64_t width;  // numbers from a multiple of it on, a power of two
+};
+Groups partition(Ops& op, const Numbers& numbers);
+
 // f(how to read an element, elements) of numbers with positions, sorted.
 template <class F>
 auto in_order(Ops& op, const Numbers& numbers, F&& f) {
@@ -54,7 +62,20 @@ T* scratch(Ops& op, int64_t n) {
   const int64_t words = (n * static_cast<int64_t>(sizeof(T)) + 7) / 8;
   return op.empty(Ints(&words, 1), kInt64, Device{TN_CPU, 0}).template data<T>();
 }
+// Parts of n elements like those of `like`.
+inline Coo parts(Ops& op, const Coo& like, int64_t n) {
+  const int64_t shape[] = {like.indices.size(0), n};
+  return {op.empty(Ints(shape, 2), kInt64, like.values.device()),
+          op.empty(span(value_sizes(n, like.values.sizes(), 1)), like.values.dtype(), like.values.device())};
+}
 inline Tensor contiguous(Ops& op, const Tensor& t) { return t.contiguous() ? t : op("contiguous", {value(t)}); }
+
+// Each element once, in order, whatever the tensor claims; parts are contiguous. IndexError as from `number`.
+struct Elements {
+  Coo parts;
+  Numbers numbers;
+};
+Elements elements(Ops& op, const Coo& t, Ints sizes);
 
 // Of `inner` elements each, on a thread: worth a block of its own.
 inline int64_t grain(int64_t inner) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)); }

@@ -9,51 +9,17 @@
 namespace tenon {
 namespace {
 
+using test::columns;
+using test::expect_same;
+using test::expect_same_parts;
 using test::expect_words;
 using test::ints;
+using test::kAll;
+using test::keys;
+using test::kMany;
+using test::random_sparse;
 using test::text_of;
-
-constexpr int64_t kMany = 70000;  // more than a block of anything
-
-const ScalarType kAll[] = {kBool, kByte, kChar, kShort, kInt, kLong, kHalf, kBFloat16, kFloat, kDouble};
-
-// Columns at random below `sizes`, each several times where there are few places.
-Tensor columns(int64_t n, IntArrayRef sizes) {
-  std::vector<Tensor> rows;
-  for (int64_t s : sizes) rows.push_back(randint(0, s, {n}, TensorOptions(kLong)));
-  return rows.empty() ? empty({0, n}, TensorOptions(kLong)) : stack(rows);
-}
-
-// Small whole numbers, whose sums and products are exact in every dtype that is wide enough.
-Tensor whole(IntArrayRef sizes, ScalarType dtype) { return randint(0, 3, sizes, TensorOptions(kLong)).to(dtype); }
-
-// With the first dimensions of `sizes` sparse.
-Tensor random_sparse(int64_t n, IntArrayRef sizes, int64_t sparse, ScalarType dtype) {
-  std::vector<int64_t> of_values{n};
-  of_values.insert(of_values.end(), sizes.begin() + sparse, sizes.end());
-  return sparse_coo_tensor(columns(n, sizes.slice(0, static_cast<std::size_t>(sparse))), whole(of_values, dtype),
-                           sizes);
-}
-
-void expect_same(const Tensor& got, const Tensor& expected, const std::string& what) {
-  const Tensor a = got.cpu().contiguous(), b = expected.cpu().contiguous();
-  ASSERT_EQ(a.sizes(), b.sizes()) << what;
-  ASSERT_EQ(a.scalar_type(), b.scalar_type()) << what;
-  EXPECT_TRUE(a.equal(b)) << what;
-}
-
-void expect_same_parts(const Tensor& got, const Tensor& expected, const std::string& what) {
-  EXPECT_TRUE(got.is_coalesced()) << what;
-  expect_same(got._indices(), expected._indices(), what + ", indices");
-  expect_same(got._values(), expected._values(), what + ", values");
-}
-
-// Row-major numbers of elements.
-Tensor keys(const Tensor& t) {
-  Tensor key = zeros({t._nnz()}, TensorOptions(kLong));
-  for (int64_t d = 0; d < t.sparse_dim(); ++d) key = key * t.size(d) + t._indices().select(0, d);
-  return key;
-}
+using test::whole;
 
 // What other devices do.
 Tensor composed(const Tensor& t) {
@@ -249,6 +215,22 @@ TEST(SparseLoops, SumsWithStridedTensors) {
   }
 }
 
+// What is listed several times is added up first, in its order, be it much or little of the strided tensor.
+TEST(SparseLoops, DuplicatesAreAddedToStridedTensorsInOrder) {
+  for (int64_t n : {int64_t{2}, int64_t{40}, int64_t{3000}, kMany, 3 * kMany}) {
+    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1}, {7, 3}, {300, 400}}) {
+      for (ScalarType dtype : {kHalf, kFloat}) {
+        const Tensor t = sparse_coo_tensor(columns(n, sizes), randn({n}, TensorOptions(dtype)), sizes);
+        const Tensor d = randn(sizes, TensorOptions(dtype));
+        expect_same(d.add(t, 0.7), d.add(t.coalesce(), 0.7), std::to_string(n) + " elements");
+      }
+    }
+  }
+  const Tensor rows = sparse_coo_tensor(columns(500, {30}), randn({500, 5}, TensorOptions(kDouble)), {30, 5});
+  const Tensor d = randn({30, 5}, TensorOptions(kDouble));
+  expect_same(d + rows, d + rows.coalesce(), "rows");
+}
+
 TEST(SparseLoops, SharedMemoryIsReadBeforeItIsWritten) {
   const Tensor at = ints({1, 2, 3}, {1, 3});
   Tensor d = arange(1, 5, TensorOptions(kDouble));
@@ -316,6 +298,8 @@ TEST(SparseLoops, AnyNumberOfThreads) {
                                own.mm(b),
                                t.to_dense(),
                                zeros({3000, 200}) + own,
+                               ones({3000, 200}) + t,
+                               ones({3000, 200, 5}, TensorOptions(kHalf)) + rows,
                                b.t().mm(t.t()).contiguous(),
                                t.mv(b.select(1, 0).contiguous())};
   };

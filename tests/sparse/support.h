@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Small sparse tensors.
+// Sparse tensors: small ones, and random ones for the loops.
 #pragma once
 
 #include <vector>
@@ -34,6 +34,50 @@ inline void expect_equal(const Tensor& got, const Tensor& expected) {
   const Tensor a = got.to_dense().cpu(), b = expected.to_dense().cpu();
   EXPECT_EQ(a.sizes(), b.sizes());
   EXPECT_TRUE(a.equal(b)) << got << "\ninstead of\n" << expected;
+}
+
+inline constexpr int64_t kMany = 70000;  // more than a block of anything
+
+inline constexpr ScalarType kAll[] = {kBool, kByte, kChar, kShort, kInt, kLong, kHalf, kBFloat16, kFloat, kDouble};
+
+// Columns at random below `sizes`, each several times where there are few places.
+inline Tensor columns(int64_t n, IntArrayRef sizes) {
+  std::vector<Tensor> rows;
+  for (int64_t s : sizes) rows.push_back(randint(0, s, {n}, TensorOptions(kLong)));
+  return rows.empty() ? empty({0, n}, TensorOptions(kLong)) : stack(rows);
+}
+
+// Small whole numbers, whose sums and products are exact in every dtype that is wide enough.
+inline Tensor whole(IntArrayRef sizes, ScalarType dtype) {
+  return randint(0, 3, sizes, TensorOptions(kLong)).to(dtype);
+}
+
+// With the first dimensions of `sizes` sparse.
+inline Tensor random_sparse(int64_t n, IntArrayRef sizes, int64_t sparse, ScalarType dtype) {
+  std::vector<int64_t> of_values{n};
+  of_values.insert(of_values.end(), sizes.begin() + sparse, sizes.end());
+  return sparse_coo_tensor(columns(n, sizes.slice(0, static_cast<std::size_t>(sparse))), whole(of_values, dtype),
+                           sizes);
+}
+
+// Row-major numbers of elements.
+inline Tensor keys(const Tensor& t) {
+  Tensor key = zeros({t._nnz()}, TensorOptions(kLong));
+  for (int64_t d = 0; d < t.sparse_dim(); ++d) key = key * t.size(d) + t._indices().select(0, d);
+  return key;
+}
+
+inline void expect_same(const Tensor& got, const Tensor& expected, const std::string& what) {
+  const Tensor a = got.cpu().contiguous(), b = expected.cpu().contiguous();
+  ASSERT_EQ(a.sizes(), b.sizes()) << what;
+  ASSERT_EQ(a.scalar_type(), b.scalar_type()) << what;
+  EXPECT_TRUE(a.equal(b)) << what;
+}
+
+inline void expect_same_parts(const Tensor& got, const Tensor& expected, const std::string& what) {
+  EXPECT_TRUE(got.is_coalesced()) << what;
+  expect_same(got._indices(), expected._indices(), what + ", indices");
+  expect_same(got._values(), expected._values(), what + ", values");
 }
 
 // How far f raises the peak of the host's memory: nothing that large may have been made before in this process.
