@@ -17,6 +17,13 @@ void product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& dense
 // a + b of tensors without duplicates, in order: again such a tensor. False if they are not what they claim to be.
 bool merge(Ops& op, const Coo& a, const Coo& b, Ints sizes, Coo& sum);
 
+// a * b by elements, of the like: the elements that both have.
+bool intersect(Ops& op, const Coo& a, const Coo& b, Ints sizes, Coo& product);
+
+// The product of matrices of sizes [m, k] and [k, n]: each element once, in order, its terms added in the order of a's.
+// False of more elements than it can tell apart.
+bool matmul(Ops& op, const Coo& a, const Coo& b, Ints sizes_a, Ints sizes_b, Coo& product);
+
 // out += alpha * the tensor, or with `set` out = it, on contiguous out.
 void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, bool set);
 

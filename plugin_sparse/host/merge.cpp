@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The sum of two tensors whose elements are in order, each once: one pass finds what each element of the sum is made
-// of, one writes it.
+// The sum and the product by elements of two tensors whose elements are in order, each once: one pass finds what each
+// element of the result is made of, one writes it.
 #include <algorithm>
 
 #include "plugin_sparse/host/keys.h"
@@ -48,34 +48,59 @@ int64_t plan_between(const Numbers& a, const Numbers& b, Place from, Place to, u
   return p - plan;
 }
 
-struct Plan {
+// Where the elements of both that are equal lie; how many there are.
+int64_t common_between(const Numbers& a, const Numbers& b, Place from, Place to, Place* common) {
+  Place at = from, *p = common;
+  while (at.a < to.a && at.b < to.b) {
+    const uint64_t x = a.words[at.a], y = b.words[at.b];
+    *p = at;
+    p += x == y;
+    at.a += x <= y;
+    at.b += y <= x;
+  }
+  return p - common;
+}
+
+// Blocks of a merge.
+struct Cuts {
   std::vector<Place> places;   // where each block begins, and the end
-  std::vector<int64_t> first;  // elements of the sum before each block, and all
-  const uint8_t* from;
+  std::vector<int64_t> first;  // elements of the result before each block, and all
+  int64_t blocks() const { return static_cast<int64_t>(places.size()) - 1; }
 };
 
-Plan plan(Ops& op, const Numbers& a, const Numbers& b) {
+// pass(begin and end of a block) gives the number of its elements.
+template <class F>
+Cuts cut(const Numbers& a, const Numbers& b, F&& pass) {
   const int64_t n = a.n + b.n, blocks = (n + kBlock - 1) / kBlock;
-  auto* from = scratch<uint8_t>(op, n);
-  Plan out{{}, std::vector<int64_t>(static_cast<std::size_t>(blocks + 1), 0), from};
+  Cuts out{{}, std::vector<int64_t>(static_cast<std::size_t>(blocks + 1), 0)};
   for (int64_t i = 0; i <= blocks; ++i) out.places.push_back(place_of(a, b, std::min(n, i * kBlock)));
   parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Place* p = out.places.data() + i;
-      out.first[static_cast<std::size_t>(i + 1)] = plan_between(a, b, p[0], p[1], from + p->a + p->b);
+      out.first[static_cast<std::size_t>(i + 1)] = pass(p[0], p[1]);
     }
   });
   for (std::size_t i = 1; i < out.first.size(); ++i) out.first[i] += out.first[i - 1];
   return out;
 }
 
+struct Plan {
+  Cuts cuts;
+  const uint8_t* from;
+};
+
+Plan plan(Ops& op, const Numbers& a, const Numbers& b) {
+  auto* from = scratch<uint8_t>(op, a.n + b.n);
+  return {cut(a, b, [&](Place p, Place q) { return plan_between(a, b, p, q, from + p.a + p.b); }), from};
+}
+
 // f(element of the sum, of a, of b, where it comes from) for a block.
 template <class F>
 void each(const Plan& plan, int64_t block, F&& f) {
-  Place at = plan.places[static_cast<std::size_t>(block)];
+  Place at = plan.cuts.places[static_cast<std::size_t>(block)];
   const uint8_t* from = plan.from + at.a + at.b;
-  const int64_t end = plan.first[static_cast<std::size_t>(block + 1)];
-  for (int64_t i = plan.first[static_cast<std::size_t>(block)]; i < end; ++i) {
+  const int64_t end = plan.cuts.first[static_cast<std::size_t>(block + 1)];
+  for (int64_t i = plan.cuts.first[static_cast<std::size_t>(block)]; i < end; ++i) {
     const uint8_t what = *from++;
     f(i, at.a, at.b, what);
     at.a += what & kA;
@@ -120,23 +145,67 @@ void write_values(const Plan& plan, int64_t block, const Tensor& a, const Tensor
   });
 }
 
+// Elements [begin, end) of a product, whose indices are those of a.
+template <class T>
+void write_products(const Place* common, int64_t begin, int64_t end, const Coo& a, const Coo& b, const Coo& out) {
+  using A = compute_t<T>;
+  for (int64_t d = 0; d < out.indices.size(0); ++d) {
+    const int64_t* x = a.indices.data<const int64_t>() + d * a.indices.size(1);
+    int64_t* to = out.indices.data<int64_t>() + d * out.indices.size(1);
+    for (int64_t i = begin; i < end; ++i) to[i] = x[common[i - begin].a];
+  }
+  const T *x = a.values.data<const T>(), *y = b.values.data<const T>();
+  T* to = out.values.data<T>();
+  const int64_t inner = out.values.numel() / out.values.size(0);
+  for (int64_t i = begin; i < end; ++i) {
+    const auto [p, q] = common[i - begin];
+    for (int64_t j = 0; j < inner; ++j) to[i * inner + j] = T(times<A>(x[p * inner + j], y[q * inner + j]));
+  }
+}
+
+// Both in one piece, and their numbers.
+struct Two {
+  Coo a, b;
+  Numbers x, y;
+  bool ordered() const { return x.strict && y.strict; }
+};
+
+Two two(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes) {
+  const Coo a{contiguous(op, given_a.indices), contiguous(op, given_a.values)};
+  const Coo b{contiguous(op, given_b.indices), contiguous(op, given_b.values)};
+  return {a, b, number(op, a.indices, sizes, false), number(op, b.indices, sizes, false)};
+}
+
 }  // namespace
 
 bool merge(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes, Coo& sum) {
-  const Coo a{contiguous(op, given_a.indices), contiguous(op, given_a.values)};
-  const Coo b{contiguous(op, given_b.indices), contiguous(op, given_b.values)};
-  const Numbers x = number(op, a.indices, sizes, false), y = number(op, b.indices, sizes, false);
-  if (!x.strict || !y.strict) return false;
-  const Plan p = plan(op, x, y);
-  const int64_t n = p.first.back(), shape[] = {sizes.size(), n};
-  sum = {op.empty(Ints(shape, 2), kInt64, a.values.device()),
-         op.empty(span(value_sizes(n, a.values.sizes(), 1)), a.values.dtype(), a.values.device())};
-  if (n == 0) return true;
-  dispatch_all(a.values.dtype(), [&](auto tag) {
-    parallel_for(static_cast<int64_t>(p.places.size()) - 1, 1, [&](int64_t begin, int64_t end) {
+  const Two t = two(op, given_a, given_b, sizes);
+  if (!t.ordered()) return false;
+  const Plan p = plan(op, t.x, t.y);
+  sum = parts(op, t.a, p.cuts.first.back());
+  if (p.cuts.first.back() == 0) return true;
+  dispatch_all(t.a.values.dtype(), [&](auto tag) {
+    parallel_for(p.cuts.blocks(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        write_indices(p, i, a.indices, b.indices, sum.indices);
-        write_values<tn_type(tag)>(p, i, a.values, b.values, sum.values);
+        write_indices(p, i, t.a.indices, t.b.indices, sum.indices);
+        write_values<tn_type(tag)>(p, i, t.a.values, t.b.values, sum.values);
+      }
+    });
+  });
+  return true;
+}
+
+bool intersect(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes, Coo& product) {
+  const Two t = two(op, given_a, given_b, sizes);
+  if (!t.ordered()) return false;
+  auto* common = scratch<Place>(op, t.x.n);  // of a block: from where it begins in a
+  const Cuts cuts = cut(t.x, t.y, [&](Place p, Place q) { return common_between(t.x, t.y, p, q, common + p.a); });
+  product = parts(op, t.a, cuts.first.back());
+  if (cuts.first.back() == 0) return true;
+  dispatch_all(t.a.values.dtype(), [&](auto tag) {
+    parallel_for(cuts.blocks(), 1, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        write_products<tn_type(tag)>(common + cuts.places[i].a, cuts.first[i], cuts.first[i + 1], t.a, t.b, product);
       }
     });
   });

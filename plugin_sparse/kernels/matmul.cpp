@@ -47,6 +47,9 @@ void check_matrix(const Tensor& t) {
 void both_sparse(Call& call, const Tensor& a, const Tensor& b) {
   Ops op(call);
   const Coo x = coalesce(op, a), y = coalesce(op, b);
+  Coo product;
+  if (on_host(a) && x.values.dtype() == y.values.dtype() && loops::matmul(op, x, y, a.sizes(), b.sizes(), product))
+    return give(call, product);
   const auto [of_a, of_b] = op.matches(op.row(x.indices, 1), op.row(y.indices, 0));
   const Tensor v = op("mul.Tensor", {value(op.pick(x.values, 0, of_a)), value(op.pick(y.values, 0, of_b))});
   const Tensor at = op.stack({op.pick(op.row(x.indices, 0), 0, of_a), op.pick(op.row(y.indices, 1), 0, of_b)}, 0);

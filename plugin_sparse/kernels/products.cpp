@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Products and quotients by elements.
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/host/loops.h"
 #include "plugin_sparse/values_at.h"
 #include "tenon/sdk/ops/div.h"
 #include "tenon/sdk/ops/mul.h"
@@ -9,7 +9,7 @@
 namespace tenon::coo {
 namespace {
 
-// Of two coalesced tensors: where the keys of the shorter one are found among the other's.
+// Of coalesced tensors. Off the host: where the keys of one are found among the other's.
 void intersection(Call& call, const Tensor& a, const Tensor& b) {
   if (sparse_dim(a) != sparse_dim(b))
     throw Error(TN_ERROR_VALUE, "expected the same number of sparse dimensions, got ", int64_t{sparse_dim(a)}, " and ",
@@ -18,6 +18,9 @@ void intersection(Call& call, const Tensor& a, const Tensor& b) {
   const Coo x = coalesce(op, a), y = coalesce(op, b);
   const Ints first(a.sizes().data(), sparse_dim(a));
   if (x.values.size(0) == 0 || y.values.size(0) == 0) return give_nothing(call, a.sizes(), sparse_dim(a), a.dtype());
+  Coo product;
+  if (on_host(a) && x.values.dtype() == y.values.dtype() && loops::intersect(op, x, y, first, product))
+    return give(call, product);
   const Tensor keys = op.keys(x.indices, first), have = op.keys(y.indices, first);
   const Tensor place = op("clamp", {value(op("searchsorted.Tensor", {value(have), value(keys)})), value(int64_t{0}),
                                     value(have.numel() - 1)});
