@@ -33,32 +33,65 @@ Place place_of(const Numbers& a, const Numbers& b, int64_t before) {
   return {low, rest + cut};
 }
 
-// What the elements of the sum come from, one byte each; how many there are.
-int64_t plan_between(const Numbers& a, const Numbers& b, Place from, Place to, uint8_t* plan) {
-  const uint64_t *x = a.words + from.a, *y = b.words + from.b, *x_end = a.words + to.a, *y_end = b.words + to.b;
-  uint8_t* p = plan;
-  while (x < x_end && y < y_end) {
+// Two runs on the way: an element of either or of both at a step, without a branch.
+struct Runs {
+  const uint64_t *x, *y, *x_end, *y_end;
+  Runs(const Numbers& a, const Numbers& b, Place from, Place to)
+      : x(a.words + from.a), y(b.words + from.b), x_end(a.words + to.a), y_end(b.words + to.b) {}
+  bool more() const { return x < x_end && y < y_end; }
+};
+
+// What the elements of a sum come from, one byte each.
+struct Origins : Runs {
+  using Out = uint8_t;
+  Out* out;
+  Origins(const Numbers& a, const Numbers& b, Place from, Place to, Out* o) : Runs(a, b, from, to), out(o) {}
+  void step() {
     const bool has_a = *x <= *y, has_b = *y <= *x;
-    *p++ = static_cast<uint8_t>(has_a * kA | has_b * kB);
+    *out++ = static_cast<uint8_t>(has_a * kA | has_b * kB);
     x += has_a;
     y += has_b;
   }
-  p = std::fill_n(p, x_end - x, uint8_t{kA});
-  p = std::fill_n(p, y_end - y, uint8_t{kB});
-  return p - plan;
-}
-
-// Where the elements of both that are equal lie; how many there are.
-int64_t common_between(const Numbers& a, const Numbers& b, Place from, Place to, Place* common) {
-  Place at = from, *p = common;
-  while (at.a < to.a && at.b < to.b) {
-    const uint64_t x = a.words[at.a], y = b.words[at.b];
-    *p = at;
-    p += x == y;
-    at.a += x <= y;
-    at.b += y <= x;
+  void finish() {
+    out = std::fill_n(out, x_end - x, uint8_t{kA});
+    out = std::fill_n(out, y_end - y, uint8_t{kB});
   }
-  return p - common;
+};
+
+// Where the elements of both that are equal lie.
+struct Common : Runs {
+  using Out = Place;
+  const uint64_t *a, *b;
+  Out* out;
+  Common(const Numbers& of_a, const Numbers& of_b, Place from, Place to, Out* o)
+      : Runs(of_a, of_b, from, to), a(of_a.words), b(of_b.words), out(o) {}
+  void step() {
+    const bool has_a = *x <= *y, has_b = *y <= *x;
+    *out = {x - a, y - b};
+    out += has_a && has_b;
+    x += has_a;
+    y += has_b;
+  }
+  void finish() {}
+};
+
+// Both halves of a block at a time, as a step waits for the one before it; how many elements they gave to `out`, where
+// `room` is for those of the elements before a place.
+template <class Merge, class Room>
+int64_t merge_between(const Numbers& a, const Numbers& b, Place from, Place to, typename Merge::Out* out, Room&& room) {
+  const Place half = place_of(a, b, from.a + from.b + (to.a + to.b - from.a - from.b) / 2);
+  typename Merge::Out* rest = out + room(half) - room(from);
+  Merge first(a, b, from, half, out), second(a, b, half, to, rest);
+  while (first.more() && second.more()) {
+    first.step();
+    second.step();
+  }
+  while (first.more()) first.step();
+  while (second.more()) second.step();
+  first.finish();
+  second.finish();
+  if (first.out != rest) std::copy(rest, second.out, first.out);
+  return first.out - out + (second.out - rest);
 }
 
 // Blocks of a merge.
@@ -91,7 +124,8 @@ struct Plan {
 
 Plan plan(Ops& op, const Numbers& a, const Numbers& b) {
   auto* from = scratch<uint8_t>(op, a.n + b.n);
-  return {cut(a, b, [&](Place p, Place q) { return plan_between(a, b, p, q, from + p.a + p.b); }), from};
+  const auto room = [](Place p) { return p.a + p.b; };
+  return {cut(a, b, [&](Place p, Place q) { return merge_between<Origins>(a, b, p, q, from + room(p), room); }), from};
 }
 
 // f(element of the sum, of a, of b, where it comes from) for a block.
@@ -199,7 +233,9 @@ bool intersect(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes, Coo&
   const Two t = two(op, given_a, given_b, sizes);
   if (!t.ordered()) return false;
   auto* common = scratch<Place>(op, t.x.n);  // of a block: from where it begins in a
-  const Cuts cuts = cut(t.x, t.y, [&](Place p, Place q) { return common_between(t.x, t.y, p, q, common + p.a); });
+  const auto room = [](Place p) { return p.a; };
+  const Cuts cuts =
+      cut(t.x, t.y, [&](Place p, Place q) { return merge_between<Common>(t.x, t.y, p, q, common + room(p), room); });
   product = parts(op, t.a, cuts.first.back());
   if (cuts.first.back() == 0) return true;
   dispatch_all(t.a.values.dtype(), [&](auto tag) {
