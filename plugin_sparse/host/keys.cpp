@@ -30,20 +30,23 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
   throw Error(TN_ERROR_INDEX, "indices changed while they were read");
 }
 
+// The sign of what is or-ed tells whether any is negative, which vectors of every instruction set can compute.
+bool negative(uint64_t v) { return static_cast<int64_t>(v) < 0; }
+
 // Numbers of columns [begin, end) of n; false where an index is outside of sizes.
 bool number_block(const int64_t* indices, int64_t n, Ints sizes, int64_t begin, int64_t end, uint64_t* out) {
-  bool bad = false;
+  uint64_t signs = 0;
   if (sizes.empty()) std::fill(out, out + (end - begin), uint64_t{0});
   for (int64_t d = 0; d < sizes.size(); ++d) {
     const auto size = static_cast<uint64_t>(sizes[d]);
     const int64_t* at = indices + d * n;
     for (int64_t i = begin; i < end; ++i) {
       const auto index = static_cast<uint64_t>(at[i]);
-      bad |= index >= size;
+      signs |= index | (size - 1 - index);
       out[i - begin] = (d == 0 ? 0 : out[i - begin] * size) + index;
     }
   }
-  return !bad;
+  return !negative(signs);
 }
 
 // What is known of all numbers, put together from blocks in any order.
@@ -120,16 +123,16 @@ Numbers number(Ops& op, const Tensor& indices, Ints sizes, bool positions) {
     const int64_t m = end - begin;
     bool bad = !number_block(at, n, sizes, begin, end, w);
     if (begin > 0) bad |= !number_block(at, n, sizes, begin - 1, begin, &before);
-    bool falls = begin > 0 && w[0]<before, stays = begin> 0 && w[0] == before;
+    uint64_t steps = begin > 0 ? w[0] - before : 1, less = steps - 1;  // numbers are below 2^63
     for (int64_t i = 1; i < m; ++i) {
-      falls |= w[i] < w[i - 1];
-      stays |= w[i] == w[i - 1];
+      steps |= w[i] - w[i - 1];
+      less |= w[i] - w[i - 1] - 1;
     }
     for (int64_t i = 0; i < m; ++i) differing |= w[i] ^ first;
     for (int64_t i = 0; out.shift > 0 && i < m; ++i) w[i] = w[i] << out.shift | static_cast<uint64_t>(begin + i);
     facts.differing.fetch_or(differing, std::memory_order_relaxed);
-    if (falls) facts.ascending.store(false, std::memory_order_relaxed);
-    if (falls || stays) facts.strict.store(false, std::memory_order_relaxed);
+    if (negative(steps)) facts.ascending.store(false, std::memory_order_relaxed);
+    if (negative(less)) facts.strict.store(false, std::memory_order_relaxed);
     if (bad) facts.bad.store(true, std::memory_order_relaxed);
   });
   if (facts.bad) refuse(at, n, sizes);
