@@ -74,16 +74,6 @@ void set_in(const Elements& e, int64_t inner, T* out) {
   });
 }
 
-// The first of ascending numbers that is not below `wanted`, from `at` on.
-int64_t seek(const Numbers& have, int64_t at, uint64_t wanted) {
-  int64_t step = 1;
-  while (at + step < have.n && have[at + step] < wanted) {
-    at += step;
-    step *= 2;
-  }
-  return std::lower_bound(have.words + at, have.words + std::min(have.n, at + step + 1), wanted) - have.words;
-}
-
 template <class T>
 void pick(const Elements& e, const Numbers& wanted, int64_t inner, T* out) {
   const T* v = e.parts.values.data<const T>();

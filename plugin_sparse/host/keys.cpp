@@ -142,6 +142,15 @@ Numbers number(Ops& op, const Tensor& indices, Ints sizes, bool positions) {
   return out;
 }
 
+int64_t seek(const Numbers& have, int64_t at, uint64_t wanted) {
+  int64_t step = 1;
+  while (at + step < have.n && have[at + step] < wanted) {
+    at += step;
+    step *= 2;
+  }
+  return std::lower_bound(have.words + at, have.words + std::min(have.n, at + step + 1), wanted) - have.words;
+}
+
 const uint64_t* sort_packed(Ops& op, const Numbers& numbers) {
   return radix(numbers.words, scratch<uint64_t>(op, numbers.n), numbers.n, numbers.differing << numbers.shift);
 }

@@ -20,6 +20,9 @@ struct Numbers {
 // Without `positions` the shift is 0 and the words are the numbers.
 Numbers number(Ops& op, const Tensor& indices, Ints sizes, bool positions);
 
+// The first of ascending numbers without positions that is not below `wanted`, from `at` on.
+int64_t seek(const Numbers& have, int64_t at, uint64_t wanted);
+
 // Sorted elements: number and position, in one word or in two.
 struct Packed {
   using Element = uint64_t;

@@ -4,6 +4,7 @@
 // row, where marks tell which columns have a sum. One pass counts these and one writes them, so that nothing but the
 // result grows with the number of terms. A row is one thread's, and its terms are added in the order of a's elements.
 #include <algorithm>
+#include <utility>
 
 #include "plugin_sparse/host/keys.h"
 #include "plugin_sparse/host/loops.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr int64_t kTerms = 262144;  // the least a block
 constexpr int64_t kAhead = 8;       // elements of a whose rows of b are fetched early
 constexpr int64_t kTable = 4096;    // entries that a table may always have
+
+constexpr int64_t kPart = 8;  // of b, whose picked rows are taken out if they are less
 
 // Whether a table of all rows or columns is worth its memory.
 bool few(int64_t size, int64_t elements) { return size <= std::min<int64_t>(kTable + 4 * elements, UINT32_MAX); }
@@ -70,6 +73,9 @@ class Rows {
     if (begins_) return begins_[row];
     return std::lower_bound(b_.words, b_.words + b_.n, row * width_) - b_.words;
   }
+  int64_t end(uint64_t row, int64_t begin) const {
+    return begins_ ? begins_[row + 1] : seek(b_, begin, (row + 1) * width_);
+  }
 
  private:
   const Numbers& b_;
@@ -93,7 +99,7 @@ Picks picks(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
     for (int64_t i = begin; i < end; ++i) {
       if (a[i] - base >= k) base = a[i] / k * k;
       out.begin[i] = rows.begin(a[i] - base);
-      out.before[i + 1] = rows.begin(a[i] - base + 1) - out.begin[i];
+      out.before[i + 1] = rows.end(a[i] - base, out.begin[i]) - out.begin[i];
     }
   });
   uint64_t base = 0;
@@ -106,6 +112,24 @@ Picks picks(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
   }
   out.first.push_back(a.n);
   return out;
+}
+
+// The rows of b that are picked, each once.
+Coo picked(Ops& op, const Picks& p, int64_t elements, const Coo& b) {
+  std::vector<std::pair<int64_t, int64_t>> rows;  // where they begin and end
+  for (int64_t i = 0; i < elements; ++i) {
+    if (p.before[i] < p.before[i + 1]) rows.emplace_back(p.begin[i], p.begin[i] + p.before[i + 1] - p.before[i]);
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  int64_t n = 0;
+  for (const auto& [begin, end] : rows) n += end - begin;
+  const Tensor at = op.empty(Ints(&n, 1), kInt64, b.values.device());
+  auto* to = at.data<int64_t>();
+  for (const auto& [begin, end] : rows) {
+    for (int64_t i = begin; i < end; ++i) *to++ = i;
+  }
+  return {op.pick(b.indices, 1, at), op.pick(b.values, 0, at)};
 }
 
 // Rows before each block, and all: blocks have about as many terms.
@@ -200,8 +224,10 @@ bool matmul(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes_a, Ints 
   if (b.numbers.n > UINT32_MAX) return false;
   product = parts(op, a.parts, 0);
   if (a.numbers.n == 0 || b.numbers.n == 0) return true;
-  const Columns columns = few(n, b.numbers.n) ? own_columns(op, b.numbers, n) : ranked_columns(op, b.parts.indices, n);
   const Picks p = picks(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
+  if (p.before[a.numbers.n] < b.numbers.n / kPart)
+    return matmul(op, a.parts, picked(op, p, a.numbers.n, b.parts), sizes_a, sizes_b, product);
+  const Columns columns = few(n, b.numbers.n) ? own_columns(op, b.numbers, n) : ranked_columns(op, b.parts.indices, n);
   const Work work{p, columns, a.numbers.n};
   const std::vector<std::size_t> cuts = blocks_of(p, std::max(kTerms, 4 * columns.width));
   std::vector<int64_t> first(p.row.size() + 1, 0);

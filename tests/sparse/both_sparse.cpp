@@ -128,6 +128,11 @@ TEST(BothSparse, RowsOfUnevenLengths) {
                  picks = random_sparse(90, {40, 2000}, 2, kFloat);
     expect_same(picks.mm(c).to_dense(), picks.to_dense().mm(c.to_dense()), "of b");
   }
+  const Tensor one = random_sparse(12, {5, 300}, 2, kFloat);
+  expect_same(one.mm(b).to_dense(), one.to_dense().mm(b.to_dense()), "few rows of b");
+  const Tensor tail = random_sparse(900, {9, 40}, 2, kFloat).coalesce(), last = ints({0, 9}, {2, 1});
+  const Tensor beyond = sparse_coo_tensor(tail.indices(), tail.values(), {10, 40});
+  EXPECT_EQ(sparse_coo_tensor(last, ones({1}, TensorOptions(kFloat)), {1, 10}).mm(beyond)._nnz(), 0);
   const Tensor slim = b.narrow(1, 0, 40);
   expect_same(few.mm(slim).to_dense(), few.mm(slim.to_dense()), "few of many rows");
   const auto none = [](int64_t m, int64_t n) { return sparse_coo_tensor({m, n}, TensorOptions(kFloat)); };
