@@ -193,7 +193,8 @@ Tensor reduce_grad(Tensor grad, const SavedGeometry& to) {
   if (!grad.defined()) return grad;
   if (grad.sizes() != to.sizes()) grad = grad.sum_to_size(to.sizes());
   if (grad.scalar_type() != to.scalar_type()) grad = grad.to(to.scalar_type());
-  return TENON_LIKELY(to.layout() == kStrided) ? grad : formulas::at_elements(grad, to);
+  if (TENON_LIKELY(to.layout() == kStrided)) return grad;
+  return formulas::at_elements(grad, to);
 }
 
 void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads) {
