@@ -1,40 +1,20 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 
 #include "data.h"
-
-namespace fs = std::filesystem;
+#include "tests/program.h"
 
 namespace {
 
-class Digits : public testing::Test {
+class Digits : public tenon::ProgramTest {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("tenon_digits_" + std::to_string(getpid()));
-    fs::create_directories(folder_ / "one");
-    fs::create_directories(folder_ / "two");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
+  Digits() : ProgramTest(DIGITS_PROGRAM) {}
   std::string fault(const std::string& name) const {
     try {
       digits::load(path(name));
@@ -43,14 +23,6 @@ class Digits : public testing::Test {
     }
     return "";
   }
-  // The exit status; what it prints goes to the file "out".
-  int run(const std::string& arguments, const std::string& environment = "") const {
-    std::string command = environment + " '" DIGITS_PROGRAM "' " + arguments + " > '" + path("out") + "' 2>&1";
-    int status = std::system(command.c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  fs::path folder_;
 };
 
 // Label k: a bright row k % 8, two rows for 8 and 9, in a little noise.

@@ -2,54 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model's parts, and the whole program.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 
 #include "map.h"
 #include "model.h"
 #include "report.h"
+#include "tests/program.h"
 
 namespace fs = std::filesystem;
 
 namespace packages {
 namespace {
 
-class Program : public testing::Test {
+class Program : public tenon::ProgramTest {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("tenon_packages_" + std::to_string(getpid()));
-    fs::create_directories(folder_ / "one");
-    fs::create_directories(folder_ / "two");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
-  // The exit status; what it prints goes to the file "out".
-  int run(const std::string& arguments, const std::string& environment = "") const {
-    std::string command = environment + " '" PACKAGES_PROGRAM "' " + arguments + " > '" + path("out") + "' 2>&1";
-    int status = std::system(command.c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
+  Program() : ProgramTest(PACKAGES_PROGRAM) {}
   std::string fault(const std::string& arguments) const {
     EXPECT_EQ(run(arguments + " --out '" + path("one") + "'"), 1);
     return read("out");
   }
-
-  fs::path folder_;
 };
 
 // Six sections of 60 packages; each package needs three of its own section and one of any.
