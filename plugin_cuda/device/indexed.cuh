@@ -70,14 +70,18 @@ class IndexLoop {
   // f(Strided of all operands)
   template <class F>
   void run(F&& f) {
+    if (by.n == 1) return run_one(f);
     if (empty()) return;
-    const bool one = by.n == 1;
-    if (!one) fill_up(&loop_);
+    fill_up(&loop_);
     loop_.finish();
-    if (one)
-      each_piece<3>(loop_, f);
-    else
-      each_piece<kMostIndices + 2>(loop_, f);
+    each_piece<kMostIndices + 2>(loop_, f);
+  }
+  // The same where there is never more than one index.
+  template <class F>
+  void run_one(F&& f) {
+    if (empty()) return;
+    loop_.finish();
+    each_piece<3>(loop_, f);
   }
   // Operands without effect, up to the number that a kernel has.
   static void fill_up(sdk::StridedLoop* loop) {

@@ -73,7 +73,7 @@ void put_one(const Call& call, IndexLoop& loop, DType dtype, const Scalar& value
   dispatch_size(dtype, [&](auto tag) {
     using U = tn_type(tag);
     const U bits = static_cast<U>(bits_of(dtype, value));
-    loop.run([&](const auto& at) {
+    loop.run_one([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
       launch<put_value<U, At::kOperands>>(call, shape_for(at.numel, 256, 2), at, loop.by, bits);
     });

@@ -53,7 +53,7 @@ struct Power : Unary {
 tn_status pow_scalar(sdk::Call& call, Tensor out, Tensor self, Scalar exponent) {
   const double e = exponent.to<double>();
   if (e == 1) return run<Same>(call, All{}, out, {self}, {});
-  if (e == 2) return run<Square>(call, All{}, out, {self}, {});
+  if (e == 2) return run<Square>(call, Number{}, out, {self}, {});
   if (sdk::is_floating(self.dtype())) {
     if (e == 0.5) return run<Root>(call, Floating{}, out, {self}, {});
     if (e == -0.5) return run<InverseRoot>(call, Floating{}, out, {self}, {});

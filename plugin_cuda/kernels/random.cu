@@ -235,11 +235,12 @@ tn_status native_dropout(Call& call, Tensor out, Tensor keep, Tensor input, doub
 tn_status native_dropout_backward(Call& call, Tensor out, Tensor grad, Tensor mask, double scale) {
   const int64_t n = out.numel();
   if (n == 0) return TN_OK;
-  with_compute(out.dtype(), [&](auto tag) {
-    using C = tn_type(tag);
+  const auto run = [&](auto factor) {
+    using C = decltype(factor);
     launch<masked_scale<C>>(call, shape_for(n), out.data<char>(), grad.data<char>(), mask.data<uint8_t>(),
-                            code_of(out.dtype()), static_cast<C>(scale), n);
-  });
+                            code_of(out.dtype()), factor, n);
+  };
+  out.dtype() == kFloat64 ? run(scale) : run(static_cast<float>(scale));
   return TN_OK;
 }
 
