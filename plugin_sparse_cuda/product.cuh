@@ -151,7 +151,7 @@ void launch_rows(const sdk::Call& call, Product<C> p) {
   if (p.rows.n <= kLongRow) return;
   p.groups = kWarp / p.across;
   const int64_t blocks = std::min(ceil_div(p.rows.n, kLongRow), kMostBlocks);
-  launch<multiply_long_rows<Sum, C>>(call, {blocks, kRowBlock}, p);
+  launch<multiply_long_rows<Sum, C>>(call, exactly(blocks, kRowBlock), p);
 }
 
 // As many columns at once as 16 bytes hold, where they lie so.

@@ -18,7 +18,9 @@ struct Shape {
   int64_t grid = 1;
   int block = 256;
   std::size_t shared_bytes = 0;
+  bool exact = false;  // the kernel is right at this block alone; others at any of whole warps, and are tested so
 };
+inline Shape exactly(int64_t grid, int block) { return {grid, block, 0, true}; }
 
 inline constexpr int64_t kMostBlocks = 2112;  // 16 on each multiprocessor of an H100; kernels loop over the rest
 
@@ -63,25 +65,7 @@ struct Arguments<void (*)(P...)> {
 };
 }  // namespace detail
 
-#if defined(TENON_CUDA_EMULATED)
-// Runs body(arg) in the order of the stream, then frees it; defined with the emulated plugin or with a test.
-void emulate(const sdk::Call& call, const emulator::Launch& launch, void (*body)(void*), void* arg,
-             void (*release)(void*));
-
-// Waits for the stream's work and copies to the host: for rows whose results have sizes that the data decides.
-void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes);
-
-template <auto Kernel, class... A>
-void launch(const sdk::Call& call, const Shape& s, const A&... args) {
-  using Tuple = typename detail::Arguments<decltype(Kernel)>::Tuple;
-  Tuple* kept = new Tuple(args...);
-  const emulator::Launch how{
-      kernel_name<Kernel>(), {static_cast<unsigned>(s.grid)}, {static_cast<unsigned>(s.block)}, s.shared_bytes};
-  emulate(
-      call, how, [](void* p) { std::apply(Kernel, *static_cast<Tuple*>(p)); }, kept,
-      [](void* p) { delete static_cast<Tuple*>(p); });
-}
-#else
+#if !defined(TENON_CUDA_EMULATED)
 template <auto Kernel, class... A>
 void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   const int index = device_of(call);
@@ -101,6 +85,7 @@ void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   launched(status, index, config.stream, kernel_name<Kernel>());
 }
 
+// Waits for the stream's work and copies to the host: for rows whose results have sizes that the data decides.
 inline void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes) {
   const int index = device_of(call);
   DeviceGuard on(index);
@@ -111,3 +96,7 @@ inline void read_back(const sdk::Call& call, void* host, const void* device, std
 #endif
 
 }  // namespace tenon::cuda
+
+#if defined(TENON_CUDA_EMULATED)
+#include "tenon_cuda_emulated_launch.h"
+#endif

@@ -64,7 +64,7 @@ __global__ void product_tiles(P p) {
 template <class U, class P>
 void launch_product(const sdk::Call& call, const P& p) {
   const int64_t tiles = p.batch * ceil_div(p.m, kTile) * ceil_div(p.n, kTile);
-  if (tiles > 0) launch<product_tiles<U, P>>(call, {std::min(tiles, 8 * kMostBlocks), kTileThreads}, p);
+  if (tiles > 0) launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * kMostBlocks), kTileThreads), p);
 }
 
 // The type that products of a dtype are summed in: float, double, or unsigned numbers that wrap as the dtype does.

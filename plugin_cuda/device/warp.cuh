@@ -10,38 +10,27 @@ namespace tenon::cuda {
 TN_DEVICE int lane() { return static_cast<int>(threadIdx.x % kWarp); }
 TN_DEVICE int warp_in_block() { return static_cast<int>(threadIdx.x / kWarp); }
 
-namespace detail {
-template <class T>
-struct Words {
-  static constexpr int n = static_cast<int>((sizeof(T) + 3) / 4);
-  uint32_t w[n] = {};
-};
-}  // namespace detail
-
-// Values of any size that memcpy may copy.
+// Values of any size that memcpy may copy: move(word) for each of their words.
+template <class T, class Move>
+TN_DEVICE T shuffled(T v, Move move) {
+  constexpr int kWords = static_cast<int>((sizeof(T) + 3) / 4);
+  uint32_t words[kWords] = {};
+  std::memcpy(words, &v, sizeof v);
+  for (int i = 0; i < kWords; ++i) words[i] = move(words[i]);
+  std::memcpy(static_cast<void*>(&v), words, sizeof v);
+  return v;
+}
 template <class T>
 TN_DEVICE T shuffle_down(T v, int delta) {
-  detail::Words<T> words;
-  std::memcpy(words.w, &v, sizeof v);
-  for (int i = 0; i < words.n; ++i) words.w[i] = __shfl_down_sync(kAllLanes, words.w[i], delta, kWarp);
-  std::memcpy(static_cast<void*>(&v), words.w, sizeof v);
-  return v;
+  return shuffled(v, [delta](uint32_t w) { return __shfl_down_sync(kAllLanes, w, delta, kWarp); });
 }
 template <class T>
 TN_DEVICE T shuffle_up(T v, int delta) {
-  detail::Words<T> words;
-  std::memcpy(words.w, &v, sizeof v);
-  for (int i = 0; i < words.n; ++i) words.w[i] = __shfl_up_sync(kAllLanes, words.w[i], delta, kWarp);
-  std::memcpy(static_cast<void*>(&v), words.w, sizeof v);
-  return v;
+  return shuffled(v, [delta](uint32_t w) { return __shfl_up_sync(kAllLanes, w, delta, kWarp); });
 }
 template <class T>
 TN_DEVICE T shuffle_from(T v, int source) {
-  detail::Words<T> words;
-  std::memcpy(words.w, &v, sizeof v);
-  for (int i = 0; i < words.n; ++i) words.w[i] = __shfl_sync(kAllLanes, words.w[i], source, kWarp);
-  std::memcpy(static_cast<void*>(&v), words.w, sizeof v);
-  return v;
+  return shuffled(v, [source](uint32_t w) { return __shfl_sync(kAllLanes, w, source, kWarp); });
 }
 
 // In lane 0, in the order of the lanes.

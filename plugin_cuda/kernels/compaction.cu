@@ -119,7 +119,7 @@ tn_status masked_scatter(Call& call, Tensor out, Tensor self, Tensor mask, Tenso
   const Selection s = select(mask.data<char>(), mask.dtype(), mask.numel(), call.workspace<int64_t>());
   if (s.n == 0) return TN_OK;
   count_selected(call, s);
-  launch<check_selected>(call, {1, 1}, s.starts + s.chunks, source.numel(), Faults(call));
+  launch<check_selected>(call, exactly(1, 1), s.starts + s.chunks, source.numel(), Faults(call));
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
     spread_all(call, s, Given<U>{source.data<U>(), out.data<U>(), source.numel()});

@@ -103,7 +103,7 @@ void move_crossed(const Call& call, const StridedLoop& loop, int cross) {
   each_piece<2>(rest, [&](const Strided<2>& piece) {
     const Crossed c{piece, loop.sizes[0], loop.sizes[cross], loop.strides[cross][0], loop.strides[0][1]};
     const int64_t tiles = ceil_div(c.n0, 32) * ceil_div(c.n1, 32) * piece.numel;
-    launch<transpose<U>>(call, {std::min(tiles, 4 * kMostBlocks), 256}, c);
+    launch<transpose<U>>(call, exactly(std::min(tiles, 4 * kMostBlocks), 256), c);
   });
 }
 

@@ -182,7 +182,7 @@ void run_as(const Call& call, const Rows& r) {
     const int64_t part = ceil_div(r.n, parts);
     parts = ceil_div(r.n, part);
     launch<fold_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, folds, parts, part);
-    launch<scan_folds<Op>>(call, {r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp}, Op{}, folds, parts);
+    launch<scan_folds<Op>>(call, exactly(r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp), Op{}, folds, parts);
     launch<scan_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, folds, parts, part);
   } else if (r.inner == 1 && r.n >= 32) {
     const int block = r.n >= 8192 ? 1024 : r.n >= 1024 ? 256 : 64;

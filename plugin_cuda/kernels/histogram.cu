@@ -141,7 +141,7 @@ tn_status histc(Call& call, Tensor out, Tensor self, int64_t bins, Scalar min, S
   const Data d = data_of(self, bins, reinterpret_cast<int64_t*>(parts + kExtremeBlocks));
   const Range given{min.to<double>(), max.to<double>()};
   if (given.low != given.high || d.n == 0) {
-    launch<set_range>(call, {1, 1}, parts, given);
+    launch<set_range>(call, exactly(1, 1), parts, given);
   } else {
     Shape shape = shape_for(d.n, 256, 4);
     shape.grid = std::min<int64_t>(shape.grid, kExtremeBlocks);

@@ -149,7 +149,7 @@ void gradients(const Call& call, const Backward& b) {
   C* parts = call.workspace<C>();
   if (b.slabs > 0) {
     const int64_t blocks = ceil_div(b.n, kColumns) * b.slabs;
-    launch<column_sums<C>>(call, {std::min(blocks, 8 * kMostBlocks), kColumns * kLanes}, b, parts);
+    launch<column_sums<C>>(call, exactly(std::min(blocks, 8 * kMostBlocks), kColumns * kLanes), b, parts);
   }
   launch<join_slabs<C>>(call, shape_for(b.n, 128), b, static_cast<const C*>(parts));
 }

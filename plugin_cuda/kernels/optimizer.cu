@@ -114,12 +114,13 @@ __global__ void step_of_tensors(Tensors t, Step numbers) {
   constexpr int kWidth = kPackWidth<S> < 4 ? kPackWidth<S> : 4;
   int64_t scalar = begin;
   if (t.aligned >> low & 1) {
-    for (int64_t i = begin + static_cast<int64_t>(threadIdx.x) * kWidth; i + kWidth <= end; i += kThreads * kWidth) {
+    for (int64_t i = begin + static_cast<int64_t>(threadIdx.x) * kWidth; i + kWidth <= end;
+         i += int64_t{blockDim.x} * kWidth) {
       step_at<S, C, kWidth>(at, i, step);
     }
     scalar = end - (end - begin) % kWidth;
   }
-  for (int64_t i = scalar + threadIdx.x; i < end; i += kThreads) step_at<S, C, 1>(at, i, step);
+  for (int64_t i = scalar + threadIdx.x; i < end; i += blockDim.x) step_at<S, C, 1>(at, i, step);
 }
 
 // Counts a step of each tensor.
@@ -188,7 +189,7 @@ const double* count_on_device(const Call& call, TensorList counts, double lr, do
   for (int64_t first = 0; first < counts.size(); first += kMost) {
     Counts c{{}, 0, lr, beta1, beta2, factors + 2 * first};
     for (int64_t k = first; k < counts.size() && c.count < kMost; ++k) c.at[c.count++] = counts[k].data<int64_t>();
-    launch<count_steps>(call, Shape{1, 64}, c);
+    launch<count_steps>(call, exactly(1, 64), c);
   }
   return factors;
 }

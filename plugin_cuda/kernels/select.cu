@@ -212,20 +212,20 @@ void select(const Call& call, const Way& way, const Line& in, int64_t k, bool de
   Job j{in, way.rows, way.n, k, way.chunk, way.chunks, descending, reinterpret_cast<Search*>(memory), nullptr, nullptr};
   const int bits = key_bits(in.code);
   if (way.chunks == 1) {
-    launch<search_rows>(call, {std::min(way.rows, kMostBlocks), kThreads}, j, bits);
+    launch<search_rows>(call, exactly(std::min(way.rows, kMostBlocks), kThreads), j, bits);
   } else {
     j.start = reinterpret_cast<uint64_t*>(j.found + way.rows);
     j.bins = reinterpret_cast<uint32_t*>(j.start + way.rows * way.chunks);
-    const Shape blocks{way.rows * way.chunks, kThreads}, row{way.rows, kThreads};
+    const Shape blocks = exactly(way.rows * way.chunks, kThreads), row = exactly(way.rows, kThreads);
     launch<start_search>(call, shape_for(way.rows * kDigits), j);
     for (int shift = bits - 8; shift >= 0; shift -= 8) {
       launch<count_chunks>(call, blocks, j, shift);
       launch<pick_digits>(call, row, j, shift);
     }
     launch<count_taken>(call, blocks, j);
-    launch<add_up_taken>(call, {way.rows, kMostChunksOfRow}, j);
+    launch<add_up_taken>(call, exactly(way.rows, kMostChunksOfRow), j);
   }
-  launch<take_found<Take>>(call, {std::min(way.rows * way.chunks, 8 * kMostBlocks), kThreads}, j, take);
+  launch<take_found<Take>>(call, exactly(std::min(way.rows * way.chunks, 8 * kMostBlocks), kThreads), j, take);
 }
 
 tn_status topk(Call& call, Tensor values, Tensor indices, Tensor self, int64_t k, int64_t given, bool largest, bool) {

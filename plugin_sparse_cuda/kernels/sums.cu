@@ -102,7 +102,7 @@ void add_up(const Call& call, const Sorted& e, const Sums& s, const Scalar& scal
     if (e.n <= kLongRun) return;
     int across = 1;
     while (across < kWarp && across < s.width) across *= 2;
-    launch<add_long_runs<C>>(call, {std::min(ceil_div(e.n, kLongRun), kMostBlocks), kBlock}, e, s, scale.to<C>(),
+    launch<add_long_runs<C>>(call, exactly(std::min(ceil_div(e.n, kLongRun), kMostBlocks), kBlock), e, s, scale.to<C>(),
                              across);
   });
 }

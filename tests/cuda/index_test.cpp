@@ -62,6 +62,8 @@ TEST_F(CudaIndex, ManyInOnePlace) {
     const Tensor expected = add([](const Tensor& t) { return t; });
     const Tensor got = add([](const Tensor& t) { return t.to(kCUDA); });
     EXPECT_TRUE(allclose(got.cpu(), expected, 1e-12, 1e-10)) << width;
+    const Tensor single = self.to(kFloat).to(kCUDA).index_add(0, row.to(kCUDA), src.to(kFloat).to(kCUDA), 0.5);
+    EXPECT_TRUE(allclose(single.cpu().to(kDouble), expected, 1e-4, 1e-2)) << width;
     compare([&](auto on) { return on(self).index_copy(0, on(row), on(src)); });
     for (bool with_self : {true, false}) {
       compare([&](auto on) { return on(self.to(kLong)).index_reduce(0, on(row), on(whole), "mean", with_self); });

@@ -47,6 +47,26 @@ TEST_F(CudaOwnKernels, ConvolutionsOfIntegers) {
   }
 }
 
+TEST_F(CudaOwnKernels, SamplesOfAGrid) {
+  manual_seed(12);
+  const std::pair<ScalarType, double> roundings[] = {
+      {kFloat, 1e-5}, {kDouble, 1e-12}, {kHalf, 1e-2}, {kBFloat16, 6e-2}};
+  for (const auto& [dtype, allowed] : roundings) {
+    const Tensor flat = randn({2, 3, 5, 4}).to(dtype), deep = randn({2, 3, 5, 4, 3}).to(dtype);
+    // Places that every dtype has, and so far from the middle between two elements that none rounds to the other.
+    const Tensor at = randint(-8, 9, {2, 7, 6, 3}, kLong).to(dtype).div(16).add(0.03125);
+    for (int64_t mode = 0; mode < 3; ++mode) {
+      const auto check = [&](const Tensor& x, const Tensor& grid) {
+        const Tensor want = grid_sampler(x.to(kDouble), grid.to(kDouble), mode, 0, true);
+        const Tensor got = grid_sampler(x.to(kCUDA), grid.to(kCUDA), mode, 0, true).cpu().to(kDouble);
+        EXPECT_TRUE(allclose(got, want, allowed, allowed)) << mode << '\n' << got << "\nand not\n" << want;
+      };
+      check(flat, at.slice(3, 0, 2).contiguous());
+      if (mode < 2) check(deep, at.unsqueeze(1));
+    }
+  }
+}
+
 // More neighbours than are sorted at once: the images go one by one.
 TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
   manual_seed(3);
@@ -67,6 +87,76 @@ TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
     for (int64_t mode = 0; mode < 2; ++mode) compare(randn({2, 3, 5, 4, 3}), randn({2, 3, 2, 4, 3}), mode, border);
   }
   compare(randn({2, 1, 4, 4}, kDouble), rand({2, 1100, 1000, 2}, kDouble), 0, 0);
+}
+
+TEST_F(CudaOwnKernels, PowersWithNamesOfTheirOwn) {
+  const std::pair<ScalarType, double> roundings[] = {
+      {kFloat, 1e-7}, {kDouble, 1e-15}, {kHalf, 1e-3}, {kBFloat16, 8e-3}};
+  for (const auto& [dtype, rounding] : roundings) {
+    const Tensor x = arange(1, 36, kLong).to(dtype).view({5, 7});
+    for (double e : {-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0}) {
+      const Tensor want = x.to(kDouble).pow(e);
+      EXPECT_TRUE(allclose(x.to(kCUDA).pow(e).cpu().to(kDouble), want, 2 * rounding, 0)) << e;
+      const Tensor want_apart = want.slice(1, 0, 7, 2);
+      EXPECT_TRUE(allclose(x.to(kCUDA).slice(1, 0, 7, 2).pow(e).cpu().to(kDouble), want_apart, 2 * rounding, 0)) << e;
+    }
+  }
+}
+
+TEST_F(CudaOwnKernels, FunctionsOfElementsThatLieApart) {
+  manual_seed(6);
+  const Tensor x = randn({6, 10}, kDouble);
+  compare([&](const auto& there) { return there(x).slice(1, 0, 10, 3).clamp(-0.5, 0.5); });
+  const auto near = [&](const auto& f) {
+    EXPECT_TRUE(allclose(f(x.to(kCUDA).slice(1, 0, 10, 3)).cpu(), f(x.slice(1, 0, 10, 3)), 1e-13, 1e-13));
+  };
+  near([](const Tensor& t) { return gelu(t, "tanh"); });
+  near([](const Tensor& t) { return i0(t); });
+}
+
+TEST_F(CudaOwnKernels, BoundsAndPowersOfWholeNumbers) {
+  for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
+    const Tensor x = whole({6, 10}, dtype);
+    for (int64_t step : {1, 3}) {
+      compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).clamp(1, 3); });
+      compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).pow(3); });
+      compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).pow(2); });
+    }
+  }
+  const Tensor b = whole({6, 10}, kLong).gt(0);
+  for (int64_t step : {1, 3}) {
+    compare([&](const auto& on) { return on(b).slice(1, 0, 10, step).pow(Scalar(true)); });
+    compare([&](const auto& on) { return on(b).slice(1, 0, 10, step).pow(Scalar(false)); });
+    compare([&](const auto& on) { return pow(Scalar(true), on(b).slice(1, 0, 10, step)); });
+  }
+}
+
+TEST_F(CudaOwnKernels, NumbersOfTheExponentialDistribution) {
+  for (ScalarType dtype : {kFloat, kDouble}) {
+    manual_seed(4);
+    const Tensor want = empty({1000}, dtype).exponential_(2);
+    manual_seed(4);
+    EXPECT_TRUE(allclose(empty({1000}, TensorOptions(dtype).device(kCUDA)).exponential_(2).cpu(), want, 1e-6, 0));
+  }
+}
+
+TEST_F(CudaOwnKernels, PatchesOfBytes) {
+  const Tensor x = whole({2, 3, 7, 6}, kByte);
+  compare([&](const auto& on) { return im2col(on(x), {3, 2}, {1, 2}, {1, 0}, {2, 1}); });
+}
+
+// More bins than shared memory holds.
+TEST_F(CudaOwnKernels, HistogramsOfManyBins) {
+  manual_seed(7);
+  const Tensor x = rand({20000}, kDouble);
+  for (int64_t bins : {100, 30000}) {
+    EXPECT_TRUE(equal(x.to(kCUDA).histc(bins, 0, 1).cpu(), x.histc(bins, 0, 1))) << bins;
+    const Tensor edges = linspace(0, 1, bins + 1, kDouble);
+    const auto [want, same] = x.histogram(edges);
+    const auto [got, there] = x.to(kCUDA).histogram(edges.to(kCUDA));
+    EXPECT_TRUE(equal(got.cpu(), want)) << bins;
+    EXPECT_TRUE(equal(there.cpu(), edges)) << bins;
+  }
 }
 
 }  // namespace

@@ -11,16 +11,30 @@ using CudaLongRows = Cuda;
 TEST_F(CudaLongRows, Scans) {
   manual_seed(5);
   for (int64_t rows : {1, 3}) {
-    const Tensor whole = randint(-9, 9, {rows, 20011}, kLong), there = whole.to(kCUDA);
-    EXPECT_TRUE(equal(whole.cumsum(1), there.cumsum(1).cpu()));
-    EXPECT_TRUE(equal((whole * 2 + 1).cumprod(1), (there * 2 + 1).cumprod(1).cpu()));
-    const auto [high, at] = whole.cummax(1);
-    const auto [high_there, at_there] = there.cummax(1);
-    EXPECT_TRUE(equal(high, high_there.cpu()));
-    EXPECT_TRUE(equal(at, at_there.cpu()));
-    const Tensor floats = randn({rows, 20011});
-    EXPECT_TRUE(allclose(floats.cumsum(1), floats.to(kCUDA).cumsum(1).cpu(), 1e-5, 1e-4));
-    EXPECT_TRUE(allclose(floats.logcumsumexp(1), floats.to(kCUDA).logcumsumexp(1).cpu(), 1e-5, 1e-5));
+    const Tensor numbers = randint(-9, 9, {rows, 20011}, kLong);
+    for (ScalarType dtype : {kLong, kFloat, kDouble}) {
+      const Tensor whole = numbers.to(dtype), there = whole.to(kCUDA);
+      // All sums and products are whole numbers that the dtype has.
+      const Tensor factors = dtype == kLong ? whole * 2 + 1 : whole.ge(0).to(dtype) * 2 - 1;
+      EXPECT_TRUE(equal(whole.cumsum(1), there.cumsum(1).cpu()));
+      EXPECT_TRUE(equal(factors.cumprod(1), factors.to(kCUDA).cumprod(1).cpu()));
+      const auto [high, at] = whole.cummax(1);
+      const auto [high_there, at_there] = there.cummax(1);
+      EXPECT_TRUE(equal(high, high_there.cpu()));
+      EXPECT_TRUE(equal(at, at_there.cpu()));
+      const auto [low, below] = whole.cummin(1);
+      const auto [low_there, below_there] = there.cummin(1);
+      EXPECT_TRUE(equal(low, low_there.cpu()));
+      EXPECT_TRUE(equal(below, below_there.cpu()));
+    }
+    for (ScalarType dtype : {kFloat, kDouble}) {
+      const double allowed = dtype == kFloat ? 1e-5 : 1e-13;
+      for (int64_t n : {500, 20011}) {
+        const Tensor floats = randn({rows, n}, dtype);
+        EXPECT_TRUE(allclose(floats.cumsum(1), floats.to(kCUDA).cumsum(1).cpu(), allowed, 10 * allowed));
+        EXPECT_TRUE(allclose(floats.logcumsumexp(1), floats.to(kCUDA).logcumsumexp(1).cpu(), allowed, allowed));
+      }
+    }
   }
 }
 

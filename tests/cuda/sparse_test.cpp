@@ -179,15 +179,17 @@ TEST_F(CudaSparse, ProductsWithAddends) {
 
 // A row with all the elements, as many as a warp takes, one more, and several such; empty ones beside them.
 TEST_F(CudaSparse, LongRows) {
-  for (int64_t many : {1023, 1024, 1025, 2048, 3300}) {
+  const std::pair<ScalarType, int64_t> rows[] = {{kFloat, 1023}, {kFloat, 1024},  {kFloat, 1025}, {kFloat, 2048},
+                                                 {kFloat, 3300}, {kDouble, 1025}, {kLong, 1025}};
+  for (const auto& [dtype, many] : rows) {
     const Tensor row = cat({full({many}, 3, TensorOptions(kLong)), full({many / 2}, 40, TensorOptions(kLong)),
                             full({many}, 41, TensorOptions(kLong))});
     const Tensor column = arange(0, row.numel(), TensorOptions(kLong)).remainder(int64_t{50});
     for (int64_t k : {1, 5, 16, 136}) {
-      const Tensor t = sparse_coo_tensor(stack({row, column}), whole({row.numel()}, kFloat), {45, 50});
-      const Tensor once = t.coalesce(), x = whole({50, k}, kFloat), wide = whole({row.numel(), k}, kFloat);
+      const Tensor t = sparse_coo_tensor(stack({row, column}), whole({row.numel()}, dtype), {45, 50});
+      const Tensor once = t.coalesce(), x = whole({50, k}, dtype), wide = whole({row.numel(), k}, dtype);
       const Tensor spread = sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
-                                              whole({row.numel()}, kFloat), {45, row.numel()});
+                                              whole({row.numel()}, dtype), {45, row.numel()});
       compare([&](auto to) { return to(t).mm(to(x)); });
       compare([&](auto to) { return to(once).mm(to(x)); });
       compare([&](auto to) { return to(spread.coalesce()).mm(to(wide)); });

@@ -30,7 +30,7 @@ std::size_t sort_scratch(int64_t) { return 16; }
 
 void sort_pairs(const sdk::Call& call, const Pairs& pairs, int bits, void* scratch, std::size_t bytes) {
   if (scratch == nullptr || bytes < 16) throw sdk::Error(TN_ERROR, "sort_pairs() was given no scratch");
-  launch<sort_in_one_thread>(call, {1, 1}, pairs, bits);
+  launch<sort_in_one_thread>(call, exactly(1, 1), pairs, bits);
 }
 
 }  // namespace tenon::cuda
