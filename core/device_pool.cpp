@@ -111,12 +111,14 @@ const tn_device_api* DevicePool::api() const {
 }
 
 FreeLists* DevicePool::lists(tn_stream* stream, bool small, uint32_t pool) {
+  const auto fits = [&](const FreeLists* l) { return l->stream == stream && l->small == small && l->pool == pool; };
+  if (recent_ != nullptr && fits(recent_)) return recent_;
   for (FreeLists* l : lists_) {
-    if (l->stream == stream && l->small == small && l->pool == pool) return l;
+    if (fits(l)) return recent_ = l;
   }
   lists_.reserve(lists_.size() + 1);
   lists_.push_back(new FreeLists(stream, small, pool));
-  return lists_.back();
+  return recent_ = lists_.back();
 }
 
 Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
@@ -126,7 +128,7 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   uint64_t rounded = exact_ ? round_up(std::max<uint64_t>(bytes, 1), kWord) : round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
   const uint32_t pool = capture_pool(slot_, index_);
-  lists(stream, small, 0);  // made here, so that free() need not allocate
+  if (pool != 0) lists(stream, small, 0);  // made here, so that free() need not allocate
   if (pending_ != nullptr) poll_pending(false);
   Span* s = find(rounded, stream, small, pool);
   if (s == nullptr && pool == 0) {  // a capture cannot wait
@@ -405,6 +407,7 @@ void DevicePool::release_capture(uint32_t pool) noexcept {
   }
   for (std::size_t i = lists_.size(); i-- > 0;) {
     if (lists_[i]->pool != pool) continue;
+    if (recent_ == lists_[i]) recent_ = nullptr;
     delete lists_[i];
     lists_.erase(lists_.begin() + static_cast<std::ptrdiff_t>(i));
   }

@@ -93,6 +93,7 @@ class DevicePool {
   tn_status last_status_ = TN_OK;  // of the device's alloc
   std::mutex lock_;
   std::vector<FreeLists*> lists_;
+  FreeLists* recent_ = nullptr;  // of these, the one that was asked for last
   Span* segments_ = nullptr;
   Span* held_ = nullptr;     // freed in a capture that used them on further streams, until its end
   Span* pending_ = nullptr;  // freed, but used on further streams that have not passed their events yet
