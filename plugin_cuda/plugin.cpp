@@ -3,7 +3,7 @@
 #include "tenon/sdk/plugin.h"
 
 #include "plugin_cuda/blas/gemm.h"
-#include "plugin_cuda/runtime/runtime.h"
+#include "plugin_cuda/runtime/entry.h"
 #if defined(TENON_CUDNN)
 #include "plugin_cuda/dnn/plan.h"
 #endif
@@ -12,21 +12,14 @@ namespace tenon::cuda {
 namespace {
 
 tn_status init(const tn_host&, tn_str* why) {
-  static auto& text = *new std::string;  // read after init has returned
-  try {
-    text = blas_fault();
+  const auto libraries = [] {
+    std::string fault = blas_fault();
 #if defined(TENON_CUDNN)
-    if (text.empty()) text = dnn_fault();
+    if (fault.empty()) fault = dnn_fault();
 #endif
-    const tn_status status = text.empty() ? TN_NO_DEVICE : TN_ERROR_BACKEND;
-    if (text.empty()) text = start();
-    *why = {text.data(), text.size()};
-    return text.empty() ? tn_status{TN_OK} : status;
-  } catch (const sdk::Error& e) {
-    text = e.what();
-    *why = {text.data(), text.size()};
-    return e.code();
-  }
+    return fault;
+  };
+  return open_devices(libraries, why);
 }
 
 void shutdown() {
@@ -35,12 +28,6 @@ void shutdown() {
 #endif
   stop_blas();
   stop();
-}
-
-tn_str describe() {
-  static auto& text = *new std::string;
-  text = description();
-  return {text.data(), text.size()};
 }
 
 }  // namespace

@@ -4,29 +4,13 @@
 // plugin knows neither, and opens without both.
 #include "tenon/sdk/plugin.h"
 
-#include "plugin_cuda/runtime/runtime.h"
+#include "plugin_cuda/runtime/entry.h"
 
 namespace tenon::cuda {
 namespace {
 
 tn_status init(const tn_host&, tn_str* why) {
-  static auto& text = *new std::string;  // read after init has returned
-  tn_status status = TN_OK;
-  try {
-    text = start();
-    if (!text.empty()) status = TN_NO_DEVICE;
-  } catch (const sdk::Error& e) {
-    text = e.what();
-    status = e.code();
-  }
-  *why = {text.data(), text.size()};
-  return status;
-}
-
-tn_str describe() {
-  static auto& text = *new std::string;
-  text = description();
-  return {text.data(), text.size()};
+  return open_devices([] { return std::string(); }, why);
 }
 
 }  // namespace

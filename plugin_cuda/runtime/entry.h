@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What a plugin over this runtime answers to the loader.
+#pragma once
+
+#include <string>
+
+#include "plugin_cuda/runtime/runtime.h"
+
+namespace tenon::cuda {
+
+// For TN_PLUGIN_INIT. fault(): what else does not fit, or an empty text; it comes before the search for devices.
+template <class Fault>
+tn_status open_devices(const Fault& fault, tn_str* why) {
+  static auto& text = *new std::string;  // read after this has returned
+  tn_status status = TN_OK;
+  try {
+    text = fault();
+    if (!text.empty()) status = TN_ERROR_BACKEND;
+    if (text.empty()) text = start();
+    if (status == TN_OK && !text.empty()) status = TN_NO_DEVICE;
+  } catch (const sdk::Error& e) {
+    text = e.what();
+    status = e.code();
+  }
+  *why = {text.data(), text.size()};
+  return status;
+}
+
+inline tn_str describe() {
+  static auto& text = *new std::string;
+  text = description();
+  return {text.data(), text.size()};
+}
+
+}  // namespace tenon::cuda
