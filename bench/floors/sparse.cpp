@@ -109,6 +109,32 @@ void sums(Group const& row) {
         },
         "one merge of two sorted lists, 1 thread");
   row(
+      "sparse_mul_200k",
+      [] {
+        constexpr long n = 200000;
+        return [a = random_coo(2000, 2000, n, true), b = random_coo(2000, 2000, n, true),
+                o = random_coo(2000, 2000, n, false)] {
+          long i = 0, j = 0, at = 0;
+          auto key = [](Coo const& c, long k) { return c.row[k] * 2000 + c.col[k]; };
+          while (i < n && j < n) {
+            int64_t x = key(a, i), y = key(b, j);
+            o.row[at] = a.row[i], o.col[at] = a.col[i], o.value[at] = a.value[i] * b.value[j];
+            at += x == y, i += x <= y, j += y <= x;
+          }
+          keep(at);
+        };
+      },
+      "one merge of two sorted lists, 1 thread");
+  row(
+      "strided_add_duplicates",
+      [] {
+        return [c = random_coo(2000, 2000, 200000, false), a = floats(2000 * 2000), o = floats(2000 * 2000)] {
+          std::memcpy(o.get(), a.get(), 2000 * 2000 * 4);
+          for (long i = 0; i < c.n; ++i) o[c.row[i] * 2000 + c.col[i]] += c.value[i];
+        };
+      },
+      "memcpy and scatter, 1 thread");
+  row(
       "sparse_to_dense_2000",
       [] {
         return [c = random_coo(2000, 2000, 40000, true), o = floats(2000 * 2000)] {

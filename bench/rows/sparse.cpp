@@ -37,6 +37,28 @@ void sparse_rows(Suite& s) {
     };
   });
   row(
+      "sparse_mul_200k",
+      [] {
+        return [a = random_coo(2000, 2000, 200000).coalesce(), b = random_coo(2000, 2000, 200000).coalesce()] {
+          keep(a * b);
+        };
+      },
+      "both coalesced, 10k elements in both");
+  row(
+      "sparse_mm_20k",
+      [] {
+        return [a = random_coo(20000, 20000, 200000).coalesce(), b = random_coo(20000, 20000, 200000).coalesce()] {
+          keep(torch::mm(a, b));
+        };
+      },
+      "both sparse, 2M products");
+  row(
+      "strided_add_duplicates",
+      [] {
+        return [a = torch::rand({2000, 2000}), b = random_coo(2000, 2000, 200000)] { keep(a + b); };
+      },
+      "strided + 200k elements, not coalesced");
+  row(
       "sparse_to_dense_2000", [] { return [a = random_coo(2000, 2000, 40000).coalesce()] { keep(a.to_dense()); }; },
       "40k elements");
 }
