@@ -122,7 +122,9 @@ TEST(AmxInstructions, BlocksAreThoseOfTheEmulatedUnit) {
   struct sigaction trap = {}, before = {};
   trap.sa_sigaction = on_trap;
   trap.sa_flags = SA_SIGINFO;
-  ASSERT_EQ(sigaction(SIGILL, &trap, &before), 0);
+  // A processor that has them runs them itself.
+  const bool here = amx_unit() != nullptr;
+  if (!here) ASSERT_EQ(sigaction(SIGILL, &trap, &before), 0);
   constexpr TileUnit emulation = tile_unit_of<emulated::Tiles>();
   const auto a = numbers(20 * 512), b = numbers(24 * 512);
   const char *pa = reinterpret_cast<const char*>(a.data()), *pb = reinterpret_cast<const char*>(b.data());
@@ -136,6 +138,6 @@ TEST(AmxInstructions, BlocksAreThoseOfTheEmulatedUnit) {
       }
     }
   }
-  sigaction(SIGILL, &before, nullptr);
+  if (!here) sigaction(SIGILL, &before, nullptr);
 }
 #endif
