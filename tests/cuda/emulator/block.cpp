@@ -151,10 +151,14 @@ void Block::report_stuck() {
 
 void Block::fail(FaultKind kind, const std::string& what) {
   if (!fault_) {
-    fault_.emplace(kind, std::string("kernel ") + launch.kernel + ", block " + text_of(index) + ", thread " +
-                             text_of(current->index) + ": " + what);
+    fault_.emplace(kind, where() + ": " + what);
   }
   throw Stop{};
+}
+
+std::string Block::where() const {
+  const std::string thread = current ? ", thread " + text_of(current->index) : "";
+  return std::string("kernel ") + launch.kernel + ", block " + text_of(index) + thread;
 }
 
 void Block::barrier(const char* file, int line) {

@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda/emulator/emulator.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -50,6 +55,13 @@ void mark_read(SharedRegion::Cell& c, const Moment& now) {
   c.many_readers = same_epoch && (c.many_readers || c.reader.warp != now.warp);
   c.reader = now;
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+// The address sanitizer ends the process: behind its report stands where in the grid that was.
+void say_where() {
+  if (t_block != nullptr) std::fprintf(stderr, "emulated: %s\n", t_block->where().c_str());
+}
+#endif
 
 std::mutex g_schedule_lock;
 
@@ -116,6 +128,9 @@ void set_schedule(const Schedule& s) {
 }
 
 void run(const Launch& launch, void (*body)(void*), void* arg) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_set_death_callback(say_where);  // each time: other libraries of the process have emulators, too
+#endif
   std::unique_lock<std::mutex> hold(g_schedule_lock);
   const Schedule s = the_schedule();
   hold.unlock();

@@ -329,4 +329,15 @@ TEST(Blocks, AFaultOnAnyThreadEndsTheLaunch) {
   }
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+TEST(GlobalMemoryDeathTest, AnAccessOutsideNamesKernelBlockAndThread) {
+  const auto outside = [] {
+    std::vector<int> v(10);
+    int* const p = v.data();
+    launch(2, 32, [p] { p[10 * (blockIdx.x == 1 && threadIdx.x == 3)] = 1; });
+  };
+  EXPECT_DEATH(outside(), "heap-buffer-overflow(.|\n)*emulated: kernel .*, block .1, 0, 0., thread .3, 0, 0.");
+}
+#endif
+
 }  // namespace
