@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The bfloat16 product on AMX tiles.
+// The bfloat16 products on AMX tiles, and attention on them.
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,6 +43,27 @@ __attribute__((target("amx-tile"))) void amx_begin() {
   _tile_loadconfig(config);
 }
 
+// Weights of one query from its scores: 2^(score - largest), in bfloat16; returns the sum. n is a multiple of 32.
+float weigh(float const* scores, uint16_t* weights, long n, float scale) {
+  auto scaled = [=](long j) { return _mm512_mul_ps(_mm512_loadu_ps(scores + j), _mm512_set1_ps(scale)); };
+  __m512 most = scaled(0), sum = _mm512_setzero_ps();
+  for (long j = 16; j < n; j += 16) most = _mm512_max_ps(most, scaled(j));
+  __m512 largest = _mm512_set1_ps(_mm512_reduce_max_ps(most));
+  auto power = [=](long j) {
+    __m512 x = _mm512_sub_ps(scaled(j), largest), whole = _mm512_roundscale_ps(x, 0), f = _mm512_sub_ps(x, whole);
+    __m512 y = _mm512_set1_ps(1.3333558e-3f);
+    for (float c : {9.6181291e-3f, 5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f, 1.0f})
+      y = _mm512_fmadd_ps(y, f, _mm512_set1_ps(c));
+    return _mm512_scalef_ps(y, whole);
+  };
+  for (long j = 0; j < n; j += 32) {
+    __m512 low = power(j), high = power(j + 16);
+    sum = _mm512_add_ps(sum, _mm512_add_ps(low, high));
+    _mm512_storeu_si512(weights + j, __m512i(_mm512_cvtne2ps_pbh(high, low)));
+  }
+  return _mm512_reduce_add_ps(sum);
+}
+
 bool amx_allowed() { return syscall(SYS_arch_prctl, 0x1023 /* ARCH_REQ_XCOMP_PERM */, 18) == 0; }
 
 }  // namespace
@@ -71,6 +92,46 @@ Loop amx_matmul(long n) {
   };
   return [=](long calls) {
     for (long i = 0; i < calls; ++i) product();
+  };
+}
+
+// Keys and values are packed as B is above. 32 queries at a time, whose scores and weights stay in the first caches.
+Loop amx_attention(long heads, long length, long depth) {
+  if (!amx_allowed()) throw std::runtime_error("no AMX");
+  const long head = length * depth;
+  auto q = raw<uint16_t>(heads * head), k = raw<uint16_t>(heads * head), v = raw<uint16_t>(heads * head);
+  auto out = raw<uint16_t>(heads * head);
+  for (auto const& b : {q, k, v}) std::fill_n(b.get(), heads * head, uint16_t(0x3c23));
+  auto attention = [=] {
+#pragma omp parallel
+    {
+      amx_begin();
+      auto scores = raw<float>(32 * length), sums = raw<float>(32 * depth);
+      auto weights = raw<uint16_t>(32 * length);
+#pragma omp for collapse(2) schedule(static)
+      for (long h = 0; h < heads; ++h)
+        for (long i = 0; i < length; i += 32) {
+          float total[32];
+          for (long j = 0; j < length; j += 32)
+            amx_block(q.get() + h * head + i * depth, depth, k.get() + h * head + j * depth, scores.get() + j, length,
+                      depth);
+          for (long r = 0; r < 32; ++r)
+            total[r] = weigh(scores.get() + r * length, weights.get() + r * length, length, 0.125f * 1.442695f);
+          for (long j = 0; j < depth; j += 32)
+            amx_block(weights.get(), length, v.get() + h * head + j * length, sums.get() + j, depth, length);
+          for (long r = 0; r < 32; ++r)
+            for (long j = 0; j < depth; j += 32) {
+              auto part = [&](long c) {
+                return _mm512_div_ps(_mm512_loadu_ps(sums.get() + r * depth + c), _mm512_set1_ps(total[r]));
+              };
+              _mm512_storeu_si512(out.get() + h * head + (i + r) * depth + j,
+                                  __m512i(_mm512_cvtne2ps_pbh(part(j + 16), part(j))));
+            }
+        }
+    }
+  };
+  return [=](long calls) {
+    for (long i = 0; i < calls; ++i) attention();
   };
 }
 

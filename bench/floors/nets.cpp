@@ -157,6 +157,11 @@ void nets(Suite& s) {
                       matmul({8, 512, 512}, {8, 512, 64}, {8, 512, 64}, t, false)}};
       },
       "oneDNN matmuls only");
+#ifdef BENCH_AMX
+  row(
+      "sdpa_8x512x64_bf16", [] { return [attention = amx_attention(8, 512, 64)] { attention(1); }; },
+      "AMX tiles by hand, keys and values prepacked, exponentials between");
+#endif
   row(
       "transformer_step", [] { return transformer_step(); }, "matrix products (oneDNN sgemm) and Adam only");
 }
