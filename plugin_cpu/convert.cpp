@@ -22,6 +22,26 @@ void Narrow(const float* from, H* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = H(from[i]);
 }
 
+// As sdk::BFloat16 rounds.
+template <>
+void Narrow(const float* from, sdk::BFloat16* to, int64_t n) {
+  const hn::ScalableTag<uint32_t> d;
+  const hn::RebindToFloat<decltype(d)> df;
+  const hn::Rebind<uint16_t, decltype(d)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto* p = reinterpret_cast<uint16_t*>(to);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto f = hn::LoadU(df, from + i);
+    const auto x = hn::BitCast(d, f), high = hn::ShiftRight<16>(x);
+    const auto up = hn::Add(hn::And(high, hn::Set(d, 1)), hn::Set(d, 0x7fff));
+    const auto nan = hn::RebindMask(d, hn::IsNaN(f));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(x, up));
+    hn::StoreU(hn::TruncateTo(dh, hn::IfThenElse(nan, hn::Or(high, hn::Set(d, 0x40)), rounded)), dh, p + i);
+  }
+  for (; i < n; ++i) to[i] = sdk::BFloat16(from[i]);
+}
+
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3  // F16C
 template <>
 void Widen(const sdk::Half* from, float* to, int64_t n) {

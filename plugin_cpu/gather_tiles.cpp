@@ -8,6 +8,7 @@
 #include "plugin_cpu/bf16.h"
 #include "plugin_cpu/buffer.h"
 #include "plugin_cpu/tile_area.h"
+#include "plugin_cpu/tile_lines.h"
 
 namespace tenon::cpu {
 namespace {
@@ -85,16 +86,23 @@ Positions::Positions(const Window& w, const Images& images, int64_t first, int64
     : count_(count), depth_(images.depth()), none_(static_cast<int32_t>(tiles(images.plane, kTileLines) * kTileLines)) {
   int32_t coordinate[3][kMost];
   coordinates(w, first, count, coordinate);
-  const int64_t bytes = (w.taps[0] + w.taps[1] + w.taps[2]) * kMost * static_cast<int64_t>(sizeof(int32_t));
-  int32_t* part = static_cast<int32_t*>(ThreadBuffer<Positions>::get(bytes));
+  const int64_t rows = w.taps[0] + w.taps[1] + w.taps[2], whole = tiles(count, kTileDepth) * kTileDepth;
+  const int64_t words = rows * kMost + w.all_taps() * (whole + 1);
+  int32_t* part = static_cast<int32_t*>(ThreadBuffer<Positions>::get(words * static_cast<int64_t>(sizeof(int32_t))));
   const int64_t inner[3] = {w.from[1] * w.from[2], w.from[2], 1};
   for (int i = 0; i < 3; ++i) {
     part_[i] = part, taps_[i] = w.taps[i];
     for (int64_t t = 0; t < w.taps[i]; ++t, part += kMost) sources(w, i, t, coordinate[i], count, inner[i], part);
   }
+  at_ = part, made_ = part + w.all_taps() * whole;
+  std::fill(made_, made_ + w.all_taps(), 0);
 }
 
-void Positions::of(int64_t tap, int32_t* at) const {
+const int32_t* Positions::of(int64_t tap) const {
+  const int64_t whole = tiles(count_, kTileDepth) * kTileDepth;
+  int32_t* at = at_ + tap * whole;
+  if (made_[tap]) return at;
+  made_[tap] = 1;
   const int32_t* d = part_[0] + tap / (taps_[1] * taps_[2]) * kMost;
   const int32_t* h = part_[1] + tap / taps_[2] % taps_[1] * kMost;
   const int32_t* v = part_[2] + tap % taps_[2] * kMost;
@@ -103,36 +111,31 @@ void Positions::of(int64_t tap, int32_t* at) const {
     const int32_t sum = d[i] + h[i] + v[i], pixel = sum < 0 ? none_ : sum;
     at[i] = (pixel >> 4) * 16 * depth + (pixel & 15);
   }
-  std::fill(at + count_, at + tiles(count_, kTileDepth) * kTileDepth, (none_ >> 4) * 16 * depth);
+  std::fill(at + count_, at + whole, (none_ >> 4) * 16 * depth);
+  return at;
 }
 
 void gather_lines(const Positions& p, const uint16_t* image, char* to) {
-  int32_t at[Positions::kMost];
   const int64_t depth = p.all_taps() * p.depth();
   for (int64_t tap = 0; tap < p.all_taps(); ++tap) {
-    p.of(tap, at);
+    const int32_t* at = p.of(tap);
     for (int64_t c = 0; c < p.depth(); ++c, to += kTileBytes) {
       char* tile = to;
       for (int64_t i = 0; i < p.count(); i += kTileLines, tile += depth * kTileBytes) {
-        for (int64_t q = 0; q < kTileLines; ++q) {
-          std::memcpy(tile + q * 64, image + (at[i + q] + c * kTileLines) * kTileDepth, 64);
-        }
+        copy_lines_at(image + c * kTileLines * kTileDepth, at + i, tile);
       }
     }
   }
 }
 
 void gather_pairs(const Positions& p, const uint16_t* image, int64_t first, int64_t count, char* to) {
-  int32_t at[Positions::kMost];
-  const int64_t depth = tiles(p.count(), kTileDepth), whole = depth * kTileDepth;
+  const int64_t depth = tiles(p.count(), kTileDepth);
   for (int64_t u = first; u < first + count; ++u, to += 2 * depth * kTileBytes) {
-    p.of(u / p.depth(), at);
+    const int32_t* at = p.of(u / p.depth());
     const uint16_t* channels = image + u % p.depth() * kTileLines * kTileDepth;
-    for (int64_t i = 0; i < whole; i += 2) {
-      const uint16_t *even = channels + at[i] * kTileDepth, *odd = channels + at[i + 1] * kTileDepth;
-      auto* row = reinterpret_cast<uint32_t*>(to + i / kTileDepth * kTileBytes + i % kTileDepth * 32);
-      interleave(even, odd, kTileLines, row);
-      interleave(even + kTileLines, odd + kTileLines, kTileLines, row + depth * kTileBytes / 4);
+    for (int64_t p = 0; p < depth; ++p) {
+      char* first = to + p * kTileBytes;
+      pair_lines_at(channels, at + p * kTileDepth, first, first + depth * kTileBytes);
     }
   }
 }

@@ -44,8 +44,8 @@ class Positions {
   static constexpr int64_t kMost = 512;
   Positions(const Window& w, const Images& images, int64_t first, int64_t count);
   // For one tap, where the first 32 channels of those pixels are, in units of 32 elements from an image's start; then
-  // zeros, up to a multiple of 32 pixels.
-  void of(int64_t tap, int32_t* at) const;
+  // zeros, up to a multiple of 32 pixels. Made when it is first asked for: several images ask.
+  const int32_t* of(int64_t tap) const;
   int64_t count() const { return count_; }
   int64_t all_taps() const { return taps_[0] * taps_[1] * taps_[2]; }
   int64_t depth() const { return depth_; }
@@ -53,7 +53,8 @@ class Positions {
  private:
   int64_t count_, depth_, taps_[3];
   int32_t none_;
-  int32_t* part_[3];  // by dimension, tap and pixel; the sum of three is a pixel
+  int32_t* part_[3];     // by dimension, tap and pixel; the sum of three is a pixel
+  int32_t *made_, *at_;  // by tap, whether there is, and by tap and pixel
 };
 
 // Lines: the pixels of `p`. Along k: tap, then channel.

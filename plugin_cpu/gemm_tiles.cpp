@@ -15,7 +15,7 @@ namespace {
 
 using sdk::BFloat16;
 
-constexpr int64_t kSerial = 16 * kGemmSerial;  // multiply-adds that are not worth waking another thread
+constexpr int64_t kSerial = 32 * kGemmSerial;  // multiply-adds that are not worth waking another thread
 
 struct Product {
   const TileUnit& unit;
@@ -52,6 +52,11 @@ Packed pack(const Lines& from, int64_t lines, int64_t k, TileOrder order, bool s
   return {to, tiles(k, kTileDepth)};
 }
 
+// Short lines of whole tiles are read where they are. Long ones would meet in few lines of the cache.
+bool serves_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
+  return a.cs == 1 && a.rs > kTileDepth && m % kTileLines == 0 && k % kTileDepth == 0 && k <= 320;
+}
+
 }  // namespace
 
 bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16> a, Mat<const BFloat16> b, float beta,
@@ -68,7 +73,10 @@ bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16
     const Packed pb = pack<PackedB>({&b.data[j * b.cs].x, b.cs, b.rs}, cols, k, TileOrder::PairsFirst, serial);
     for (int64_t i = 0; i < m; i += span) {
       const int64_t rows = std::min(span, m - i);
-      const Packed pa = pack<PackedA>({&a.data[i * a.rs].x, a.rs, a.cs}, rows, k, TileOrder::LinesFirst, serial);
+      const Lines lines{&a.data[i * a.rs].x, a.rs, a.cs};
+      const Packed pa = serves_in_place(a, m, k)
+                            ? Packed{reinterpret_cast<const char*>(lines.data), k / kTileDepth, 2 * a.rs}
+                            : pack<PackedA>(lines, rows, k, TileOrder::LinesFirst, serial);
       areas({*unit, rows, cols, alpha, beta, {c.data + i * c.rs + j * c.cs, c.rs, c.cs}, pa, pb}, serial);
     }
   }

@@ -33,8 +33,12 @@ inline bool tiles_pay(int64_t m, int64_t n, int64_t k) {
 struct Packed {
   const char* at;
   int64_t depth;
-  const char* tile(int64_t line, int64_t p) const { return at + (line / kTileLines * depth + p) * kTileBytes; }
-  Packed from(int64_t line, int64_t p = 0) const { return {tile(line, p), depth}; }
+  int64_t line = 64;  // bytes from line to line; more where A's own memory is read in place
+  bool in_place() const { return line != 64; }
+  int64_t step() const { return in_place() ? 64 : kTileBytes; }  // bytes from tile to tile along k
+  int64_t next() const { return in_place() ? kTileLines * line : depth * kTileBytes; }  // from 16 lines to the next
+  const char* tile(int64_t i, int64_t p) const { return at + i / kTileLines * next() + p * step(); }
+  Packed from(int64_t i, int64_t p = 0) const { return {tile(i, p), depth, line}; }
 };
 
 template <int64_t kColumns = kArea>
@@ -45,13 +49,13 @@ class Area {
   // Lines of `a` by lines of `b` over `depth` tiles of k, added to what is there or in its place.
   void multiply(const TileUnit& unit, const Packed& a, const Packed& b, int64_t depth, int64_t rows, int64_t cols,
                 bool add) {
-    constexpr int64_t kStep = 16, kBlock = 2 * kTileLines;  // the tiles of one block are half of the first cache
-    for (int64_t p = 0; p < depth; p += kStep) {
+    constexpr int64_t kMost = 10, kBlock = 2 * kTileLines;  // the tiles of one block lie in the first cache
+    const int64_t step = tiles(depth, tiles(depth, kMost));
+    for (int64_t p = 0; p < depth; p += step) {
       for (int64_t j = 0; j < cols; j += kBlock) {
         for (int64_t i = 0; i < rows; i += kBlock) {
-          const TileBlock block{
-              a.tile(i, p), b.tile(j, p), a.depth * kTileBytes, b.depth * kTileBytes, std::min(kStep, depth - p),
-              row(i) + j,   kRow,         add || p > 0};
+          const TileBlock block{a.tile(i, p), b.tile(j, p), a.next(),     b.next(), std::min(step, depth - p),
+                                row(i) + j,   kRow,         add || p > 0, a.line,   a.step()};
           unit.block[rows - i > kTileLines][cols - j > kTileLines](block);
         }
       }

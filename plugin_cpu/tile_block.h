@@ -29,13 +29,13 @@ void tile_block(const TileBlock& t) {
       Tiles::template zero<n()>();
   });
   const char *a = t.a, *b = t.b;
-  for (int64_t p = 0; p < t.depth; ++p, a += kTileBytes, b += kTileBytes) {
+  for (int64_t p = 0; p < t.depth; ++p, a += t.a_step, b += kTileBytes) {
     Tiles::template load<6>(b, kLine);
     if constexpr (C > 1) Tiles::template load<7>(b + t.b_next, kLine);
-    Tiles::template load<4>(a, kLine);
+    Tiles::template load<4>(a, t.a_line);
     Tiles::template multiply<0, 4, 6>();
     if constexpr (C > 1) Tiles::template multiply<1, 4, 7>();
-    if constexpr (R > 1) Tiles::template load<5>(a + t.a_next, kLine);
+    if constexpr (R > 1) Tiles::template load<5>(a + t.a_next, t.a_line);
     if constexpr (R > 1) Tiles::template multiply<2, 5, 6>();
     if constexpr (R > 1 && C > 1) Tiles::template multiply<3, 5, 7>();
   }

@@ -16,8 +16,9 @@ struct TileBlock {
   int64_t a_next, b_next;  // bytes to those of the second tile of rows, of columns
   int64_t depth;
   float* sum;
-  int64_t sum_row;  // floats from row to row
-  bool add;         // to what `sum` holds; else it is overwritten
+  int64_t sum_row;                           // floats from row to row
+  bool add;                                  // to what `sum` holds; else it is overwritten
+  int64_t a_line = 64, a_step = kTileBytes;  // of a: bytes from line to line of a tile, and from tile to tile along k
 };
 
 // Blocks run between configure() and release() of the same thread.

@@ -18,9 +18,10 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Around tiles, blocks, areas of 128 and steps of 512, and what is left of them.
-const std::vector<Shape> kShapes = {{16, 16, 32}, {8, 8, 64},    {33, 17, 47},   {32, 48, 8},
-                                    {9, 300, 41}, {257, 10, 63}, {130, 131, 40}, {40, 31, 1100}};
+// Around tiles, blocks, areas of 128 and steps of ten tiles, and what is left of them; lines that are read in place.
+const std::vector<Shape> kShapes = {{16, 16, 32}, {8, 8, 64},     {33, 17, 47},   {32, 48, 8},
+                                    {9, 300, 41}, {257, 10, 63},  {130, 131, 40}, {40, 31, 1100},
+                                    {48, 40, 64}, {144, 33, 320}, {16, 20, 352}};
 
 Tensor by_instruction(const Tensor& a, const Tensor& b) {
   const Tensor x = a.contiguous(), y = b.t().contiguous();
@@ -46,12 +47,14 @@ Tensor by_instruction(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-// The same values with other strides: as they are, transposed, every second element of a larger tensor.
+// The same values with other strides: as they are, transposed, in longer rows, every second element of a larger tensor.
 std::vector<Tensor> laid_out(const Tensor& t) {
   const Tensor wide = zeros({t.size(0), 2 * t.size(1)}, t.options());
   Tensor gaps = wide.slice(1, 0, 2 * t.size(1), 2);
   gaps.copy_(t);
-  return {t, t.t().contiguous().t(), gaps};
+  const Tensor rows = zeros_like(wide).slice(1, 1, t.size(1) + 1);
+  Tensor(rows).copy_(t);
+  return {t, t.t().contiguous().t(), rows, gaps};
 }
 
 }  // namespace
