@@ -12,6 +12,24 @@
 namespace bench::floors {
 namespace {
 
+__attribute__((target("amx-tile,amx-bf16"))) inline void amx_step(uint16_t const* a, long lda, uint16_t const* b) {
+  _tile_loadd(4, a, lda * 2);
+  _tile_loadd(5, a + 16 * lda, lda * 2);
+  _tile_loadd(6, b, 64);
+  _tile_loadd(7, b + 512, 64);
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+__attribute__((target("amx-tile"))) inline void amx_end(float* c, long ldc) {
+  _tile_stored(0, c, ldc * 4);
+  _tile_stored(1, c + 16, ldc * 4);
+  _tile_stored(2, c + 16 * ldc, ldc * 4);
+  _tile_stored(3, c + 16 * ldc + 16, ldc * 4);
+}
+
 // oneDNN dies with SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it then loads
 // palette 0), so its bf16 has to run without them. This product shows what the tiles give: C (f32) = A (bf16) * B
 // (bf16, packed in pairs of rows: 32 x 32 blocks, two tiles each), C in 32 x 32 blocks of four tiles.
@@ -21,20 +39,28 @@ __attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, l
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  for (long p = 0; p < k; p += 32, b += 32 * 32) {
-    _tile_loadd(4, a + p, lda * 2);
-    _tile_loadd(5, a + 16 * lda + p, lda * 2);
-    _tile_loadd(6, b, 64);
-    _tile_loadd(7, b + 512, 64);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
+  for (long p = 0; p < k; p += 32, b += 32 * 32) amx_step(a + p, lda, b);
+  amx_end(c, ldc);
+}
+
+// The sums over nine taps for 32 pixels, `row` of them a row of the image.
+__attribute__((target("amx-tile,amx-bf16"))) void amx_conv_block(uint16_t const* x, long row, long channels,
+                                                                 uint16_t const* w, float* c) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (long tap = 0; tap < 9; ++tap)
+    for (long p = 0; p < channels; p += 32, w += 32 * 32)
+      amx_step(x + (tap / 3 * row + tap % 3) * channels + p, channels, w);
+  amx_end(c, 32);
+}
+
+void narrow_block(float const* block, uint16_t* to, long row) {
+  for (int r = 0; r < 32; ++r) {
+    __m512bh h = _mm512_cvtne2ps_pbh(_mm512_load_ps(block + r * 32 + 16), _mm512_load_ps(block + r * 32));
+    _mm512_storeu_si512(to + r * row, __m512i(h));
   }
-  _tile_stored(0, c, ldc * 4);
-  _tile_stored(1, c + 16, ldc * 4);
-  _tile_stored(2, c + 16 * ldc, ldc * 4);
-  _tile_stored(3, c + 16 * ldc + 16, ldc * 4);
 }
 
 __attribute__((target("amx-tile"))) void amx_begin() {
@@ -83,10 +109,7 @@ Loop amx_matmul(long n) {
         for (long j = 0; j < n; j += 32)
           for (long i = i2; i < i2 + 256; i += 32) {
             amx_block(a.get() + i * n, n, b.get() + j * n, block, 32, n);
-            for (int r = 0; r < 32; ++r) {
-              __m512bh h = _mm512_cvtne2ps_pbh(_mm512_load_ps(block + r * 32 + 16), _mm512_load_ps(block + r * 32));
-              _mm512_storeu_si512(out.get() + (i + r) * n + j, __m512i(h));
-            }
+            narrow_block(block, out.get() + i * n + j, n);
           }
     }
   };
@@ -96,6 +119,35 @@ Loop amx_matmul(long n) {
 }
 
 // Keys and values are packed as B is above. 32 queries at a time, whose scores and weights stay in the first caches.
+// A 3 x 3 convolution of `batch` images of side x side, `channels` to as many (a multiple of 32): images lie as pixels
+// of channels with a frame of zeros, weights as amx_block has B, by tap. The frame's pixels are computed, too, and each
+// tap reads 32 of them where they lie.
+Loop amx_conv3x3(long batch, long channels, long side) {
+  if (!amx_allowed()) throw std::runtime_error("no AMX");
+  const long row = side + 2, pixels = row * side / 32 * 32 + 32, image = (pixels + 2 * row + 2) * channels;
+  auto x = raw<uint16_t>(batch * image), y = raw<uint16_t>(batch * pixels * channels);
+  auto w = raw<uint16_t>(9 * channels * channels);
+  std::fill_n(x.get(), batch * image, uint16_t(0x3c23));
+  std::fill_n(w.get(), 9 * channels * channels, uint16_t(0x3c23));
+  auto convolution = [=] {
+#pragma omp parallel
+    {
+      amx_begin();
+      alignas(64) static thread_local float block[32 * 32];
+#pragma omp for collapse(2) schedule(static)
+      for (long n = 0; n < batch; ++n)
+        for (long i = 0; i < pixels; i += 32)
+          for (long j = 0; j < channels; j += 32) {
+            amx_conv_block(x.get() + n * image + i * channels, row, channels, w.get() + 9 * j * channels, block);
+            narrow_block(block, y.get() + (n * pixels + i) * channels + j, channels);
+          }
+    }
+  };
+  return [=](long calls) {
+    for (long i = 0; i < calls; ++i) convolution();
+  };
+}
+
 Loop amx_attention(long heads, long length, long depth) {
   if (!amx_allowed()) throw std::runtime_error("no AMX");
   const long head = length * depth;

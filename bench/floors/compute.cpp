@@ -59,6 +59,15 @@ void by_type(Group const& row) {
           return Steps{{conv(c, t, true), conv_dx(c, t), conv_dw(c, t)}};
         },
         "oneDNN, blocked formats");
+#ifdef BENCH_AMX
+    if (t != Type::bf16) continue;
+    row(
+        "conv3x3" + x, [=] { return [forward = amx_conv3x3(8, 64, 56)] { forward(1); }; },
+        "AMX tiles by hand, channels last");
+    row(
+        "conv3x3_fwd_bwd" + x, [=] { return [forward = amx_conv3x3(8, 64, 56)] { forward(3); }; },
+        "AMX tiles by hand: each gradient is as many products as forward");
+#endif
   }
 }
 

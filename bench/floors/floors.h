@@ -96,6 +96,7 @@ void files(Suite& s);
 
 // The bfloat16 product on the tiles of AMX; throws where the machine has none.
 Loop amx_matmul(long n);
+Loop amx_conv3x3(long batch, long channels, long side);
 // Attention in bfloat16 on them, keys and values prepacked; throws likewise.
 Loop amx_attention(long heads, long length, long depth);
 
