@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Attention in bfloat16 on tiles against double.
+#include <limits>
+#include <vector>
+
+#include "tests/plugin_cpu/on_tiles.h"
+#include "tests/support.h"
+
+using namespace tenon;
+using test::bf16;
+
+namespace {
+
+using Mask = std::optional<Tensor>;
+
+struct Shape {
+  int64_t queries, keys, depth, width;
+};
+
+// Around tiles of 16 and 32, blocks of 64 queries and of 256 keys, and what is left of them.
+const std::vector<Shape> kShapes = {{64, 256, 64, 64}, {37, 41, 24, 40}, {130, 513, 33, 17}, {300, 70, 8, 250}};
+
+// Weights are rounded once, and so is the result.
+bool near(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = std::nullopt, bool causal = false,
+          std::optional<double> scale = std::nullopt) {
+  const Tensor x = q.to(kDouble), y = k.to(kDouble), z = v.to(kDouble);
+  const Mask wide = mask && mask->is_floating_point() ? Mask(mask->to(kDouble)) : mask;
+  const Tensor want = scaled_dot_product_attention(x, y, z, wide, 0, causal, scale);
+  const Tensor terms = scaled_dot_product_attention(x, y, z.abs(), wide, 0, causal, scale);
+  const Tensor given = scaled_dot_product_attention(q, k, v, mask, 0, causal, scale).to(kDouble);
+  const Tensor off = (given - want).abs(), both = logical_and(given.isnan(), want.isnan());
+  return given.sizes() == want.sizes() &&
+         logical_or(both, off <= (want.abs() + terms) * 0x1p-8).all().item<bool>();
+}
+
+struct Operands {
+  Tensor q, k, v;
+  explicit Operands(const Shape& s, double size = 1)
+      : q(bf16(randn({2, 3, s.queries, s.depth}) * size)),
+        k(bf16(randn({2, 3, s.keys, s.depth}) * size)),
+        v(bf16(randn({2, 3, s.keys, s.width}))) {}
+};
+
+}  // namespace
+
+class TileAttention : public test::OnTiles {};
+
+TEST_F(TileAttention, OfRaggedShapes) {
+  for (const Shape& s : kShapes) {
+    const Operands o(s);
+    EXPECT_TRUE(near(o.q, o.k, o.v)) << s.queries;
+    EXPECT_TRUE(near(o.q, o.k, o.v, std::nullopt, true)) << s.queries;
+    EXPECT_TRUE(near(o.q, o.k, o.v, std::nullopt, false, -0.3)) << s.queries;
+  }
+}
+
+TEST_F(TileAttention, Masks) {
+  for (const Shape& s : kShapes) {
+    const Operands o(s);
+    const Tensor sees = randn({s.queries, s.keys}) > 0;
+    sees[3].fill_(false);
+    EXPECT_TRUE(near(o.q, o.k, o.v, sees)) << s.queries;
+    EXPECT_TRUE(near(o.q, o.k, o.v, bf16(randn({2, 1, s.queries, s.keys})))) << s.queries;
+    EXPECT_TRUE(near(o.q, o.k, o.v, bf16(randn({3, 1, s.keys})))) << s.queries;
+  }
+}
+
+TEST_F(TileAttention, LargeScoresLeaveOneKey) {
+  const Operands o({70, 600, 64, 64}, 20);
+  EXPECT_TRUE(near(o.q, o.k, o.v, std::nullopt, false, 1.0));
+}
+
+TEST_F(TileAttention, AnyStrides) {
+  for (const Shape& s : kShapes) {
+    const Operands o(s);
+    const auto turned = [](const Tensor& t) { return t.transpose(2, 3).contiguous().transpose(2, 3); };
+    const auto inside = [](const Tensor& t) { return t.transpose(1, 2).contiguous().transpose(1, 2); };
+    EXPECT_TRUE(near(turned(o.q), turned(o.k), turned(o.v))) << s.queries;
+    EXPECT_TRUE(near(inside(o.q), inside(o.k), inside(o.v))) << s.queries;
+    EXPECT_TRUE(near(o.q, o.k.slice(1, 0, 1).expand(o.k.sizes()), o.v)) << s.queries;
+  }
+}
+
+TEST_F(TileAttention, EmptyOnes) {
+  for (const Shape& s : std::vector<Shape>{{0, 40, 16, 16}, {40, 0, 16, 16}, {40, 40, 16, 0}}) {
+    const Operands o(s);
+    EXPECT_TRUE(near(o.q, o.k, o.v)) << s.queries << " " << s.keys;
+  }
+}
+
+TEST_F(TileAttention, NaNsStayInTheirRows) {
+  const Operands o({40, 300, 32, 32});
+  o.q[0][1][5].fill_(std::numeric_limits<double>::quiet_NaN());
+  const Tensor out = scaled_dot_product_attention(o.q, o.k, o.v);
+  EXPECT_EQ(out.isnan().sum().item<int64_t>(), 32);
+  EXPECT_EQ(out[0][1][5].isnan().sum().item<int64_t>(), 32);
+}
+
+TEST_F(TileAttention, SameBitsOnOneThreadAndOnTwo) {
+  const Operands o({200, 300, 40, 50});
+  test::expect_same_bits_on(2, [&] {
+    return std::vector<Tensor>{scaled_dot_product_attention(o.q, o.k, o.v),
+                               scaled_dot_product_attention(o.q, o.k, o.v, std::nullopt, 0, true)};
+  });
+}
