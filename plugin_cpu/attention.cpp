@@ -33,7 +33,8 @@ HWY_INLINE V exp2_of(D d, V x) {
   x = hn::Max(hn::Set(d, -127.0f), x);  // of NaN the second
   const V whole = hn::Add(x, magic), f = hn::Sub(x, hn::Sub(whole, magic));
   V y = hn::Set(d, 1.3333558146428443e-3f);
-  for (float c : {9.6181291076284772e-3f, 5.5504108664821580e-2f, 2.4022650695910071e-1f, 6.9314718055994531e-1f, 1.0f}) {
+  for (float c :
+       {9.6181291076284772e-3f, 5.5504108664821580e-2f, 2.4022650695910071e-1f, 6.9314718055994531e-1f, 1.0f}) {
     y = hn::MulAdd(y, f, hn::Set(d, c));
   }
   return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, whole))));
@@ -119,8 +120,7 @@ struct PackedHead {
 int64_t packed_head_bytes(const Attention& a) { return packed_bytes(a.keys, a.depth) + packed_bytes(a.width, a.keys); }
 
 PackedHead packed_head(const Attention& a, const char* at) {
-  return {{at, tiles(a.depth, kTileDepth)},
-          {at + packed_bytes(a.keys, a.depth), tiles(a.keys, kTileDepth)}};
+  return {{at, tiles(a.depth, kTileDepth)}, {at + packed_bytes(a.keys, a.depth), tiles(a.keys, kTileDepth)}};
 }
 
 void pack_head(const Attention& a, int64_t batch, int64_t head, char* to, bool serial) {
@@ -134,7 +134,12 @@ void pack_head(const Attention& a, int64_t batch, int64_t head, char* to, bool s
 class Rows {
  public:
   Rows(const Attention& a, const TileUnit& unit, const PackedHead& of, int64_t batch, int64_t head, int64_t first)
-      : a_(a), unit_(unit), of_(of), batch_(batch), head_(head), first_(first),
+      : a_(a),
+        unit_(unit),
+        of_(of),
+        batch_(batch),
+        head_(head),
+        first_(first),
         rows_(std::min(kQueries, a.queries - first)) {}
 
   void run() {

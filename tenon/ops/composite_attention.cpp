@@ -1,13 +1,53 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-#include <limits>
-
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
+#include "tenon/ops/attention.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
+namespace {
+
+// Whether the device has a kernel for the whole, which keeps nothing for a gradient. Where decompositions are refused
+// the steps have kernels, while that one may decline.
+bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+  if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid) return false;
+  const int64_t n = q.dim();
+  const auto alike = [&](const Tensor& t) {
+    return t.dim() == n &&
+           t.sizes().slice(0, static_cast<std::size_t>(n - 2)) == q.sizes().slice(0, static_cast<std::size_t>(n - 2)) &&
+           t.scalar_type() == q.scalar_type() && t.device() == q.device() && t.layout() == kStrided;
+  };
+  if (!alike(q) || !alike(k) || !alike(v) || k.size(-1) != q.size(-1) || k.size(-2) != v.size(-2)) return false;
+  for (const Tensor* t : {&q, &k, &v, &mask}) {
+    if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
+  }
+  return core::has_kernel(core::get_op("_fused_attention"), q.unsafeGetTensorImpl()->slot, q.scalar_type());
+}
+
+Tensor with_four_dims(Tensor t) {
+  while (t.dim() < 4) t = t.unsqueeze(0);
+  return t;
+}
+
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool is_causal, double scale) {
+  const Tensor query = with_four_dims(q), key = with_four_dims(k);
+  std::optional<Tensor> bias;
+  if (mask.defined()) {
+    const Tensor numbers = mask.scalar_type() == kBool
+                               ? tenon::zeros(mask.sizes(), TensorOptions(kFloat).device(q.device()))
+                                     .masked_fill(tenon::logical_not(mask), attention::kNoPart)
+                               : mask.to(kFloat);
+    bias = numbers.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
+  }
+  const Tensor out = tenon::_fused_attention(query, key, with_four_dims(v), bias, is_causal, scale);
+  std::vector<int64_t> sizes = q.sizes().vec();
+  sizes.back() = v.size(-1);
+  return out.view(sizes);
+}
+
+}  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const std::optional<Tensor>& attn_mask, double dropout_p, bool is_causal,
@@ -18,15 +58,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
               ": expected 2-D or larger query, key and value, got ", query.dim(), ", ", key.dim(), " and ", value.dim(),
               " dimensions");
   TENON_CHECK(!(masked && is_causal), ValueError, name, ": give attn_mask or is_causal, not both");
-  if (query.scalar_type() == kHalf || query.scalar_type() == kBFloat16) {  // scores are kept in float
-    const Tensor bias = masked && attn_mask->is_floating_point() ? attn_mask->to(kFloat)
-                        : masked                                 ? *attn_mask
-                                                                 : Tensor();
-    return tenon::scaled_dot_product_attention(query.to(kFloat), key.to(kFloat), value.to(kFloat),
-                                               masked ? std::optional<Tensor>(bias) : std::nullopt, dropout_p,
-                                               is_causal, scale, enable_gqa)
-        .to(query.scalar_type());
-  }
+  const Tensor mask = masked ? *attn_mask : Tensor();
   Tensor k = key, v = value;
   if (enable_gqa && query.dim() >= 3) {  // each head of key and value serves a group of query heads
     TENON_CHECK(query.size(-3) % k.size(-3) == 0 && query.size(-3) % v.size(-3) == 0, ValueError, name,
@@ -35,20 +67,13 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     v = v.repeat_interleave(query.size(-3) / v.size(-3), -3);
   }
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  Tensor scores = tenon::matmul(query * factor, k.transpose(-2, -1));
-  const double out = -std::numeric_limits<double>::infinity();
-  if (is_causal) {
-    const Tensor lower =
-        tenon::ones({scores.size(-2), scores.size(-1)}, TensorOptions().dtype(kBool).device(query.device())).tril();
-    scores = scores.masked_fill(tenon::logical_not(lower), out);
-  } else if (masked && attn_mask->scalar_type() == kBool) {
-    scores = scores.masked_fill(tenon::logical_not(*attn_mask), out);
-  } else if (masked) {
-    scores = scores + *attn_mask;
+  if (query.scalar_type() != kHalf && query.scalar_type() != kBFloat16) {
+    return attention::by_steps(query, k, v, mask, dropout_p, is_causal, factor);
   }
-  Tensor weights = tenon::softmax(scores, -1);
-  if (dropout_p > 0) weights = tenon::dropout(weights, dropout_p, true);
-  return tenon::matmul(weights, v);
+  if (dropout_p == 0 && is_fusable(query, k, v, mask)) return fused(query, k, v, mask, is_causal, factor);
+  const Tensor bias = masked && mask.is_floating_point() ? mask.to(kFloat) : mask;  // scores are kept in float
+  return attention::by_steps(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p, is_causal, factor)
+      .to(query.scalar_type());
 }
 
 }  // namespace tenon::composite

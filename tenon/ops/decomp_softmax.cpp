@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, its logarithm and their gradients.
+// Softmax, its logarithm and their gradients, and attention.
+#include "tenon/ops/attention.h"
 #include "tenon/ops/decomp.h"
 
 namespace tenon::decomp {
@@ -29,6 +30,12 @@ Tensor _softmax_backward_data(const Tensor& grad, const Tensor& output, int64_t 
 Tensor _log_softmax_backward_data(const Tensor& grad, const Tensor& output, int64_t dim, ScalarType) {
   const Tensor g = wide(grad);
   return g - wide(output).exp() * sum_along(g, dim);
+}
+
+Tensor _fused_attention(const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& bias,
+                        bool is_causal, double scale) {
+  const Tensor mask = bias && bias->defined() ? wide(*bias) : Tensor();
+  return as(attention::by_steps(wide(query), wide(key), wide(value), mask, 0, is_causal, scale), query.scalar_type());
 }
 
 }  // namespace tenon::decomp

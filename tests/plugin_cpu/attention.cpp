@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "tenon/core/allocator.h"
 #include "tests/plugin_cpu/on_tiles.h"
 #include "tests/support.h"
 
@@ -30,8 +31,7 @@ bool near(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = 
   const Tensor terms = scaled_dot_product_attention(x, y, z.abs(), wide, 0, causal, scale);
   const Tensor given = scaled_dot_product_attention(q, k, v, mask, 0, causal, scale).to(kDouble);
   const Tensor off = (given - want).abs(), both = logical_and(given.isnan(), want.isnan());
-  return given.sizes() == want.sizes() &&
-         logical_or(both, off <= (want.abs() + terms) * 0x1p-8).all().item<bool>();
+  return given.sizes() == want.sizes() && logical_or(both, off <= (want.abs() + terms) * 0x1p-8).all().item<bool>();
 }
 
 struct Operands {
@@ -95,6 +95,23 @@ TEST_F(TileAttention, NaNsStayInTheirRows) {
   const Tensor out = scaled_dot_product_attention(o.q, o.k, o.v);
   EXPECT_EQ(out.isnan().sum().item<int64_t>(), 32);
   EXPECT_EQ(out[0][1][5].isnan().sum().item<int64_t>(), 32);
+}
+
+// The kernel serves: there is never a matrix of scores.
+TEST_F(TileAttention, NeedsNoMemoryForScores) {
+  const Operands o({500, 3000, 64, 64});
+  const uint64_t before = core::memory_stats(0, 0).allocated_peak;
+  const Tensor out = scaled_dot_product_attention(o.q, o.k, o.v);
+  EXPECT_LT(core::memory_stats(0, 0).allocated_peak - before, uint64_t{6 * 500 * 3000});
+  EXPECT_EQ(out.scalar_type(), kBFloat16);
+}
+
+TEST_F(TileAttention, Gradients) {
+  const Operands o({37, 41, 24, 40});
+  Tensor q = o.q.clone().requires_grad_(), x = o.q.to(kDouble).requires_grad_();
+  scaled_dot_product_attention(q, o.k, o.v).to(kFloat).sum().backward();
+  scaled_dot_product_attention(x, o.k.to(kDouble), o.v.to(kDouble)).sum().backward();
+  EXPECT_TRUE(allclose(q.grad().to(kDouble), x.grad(), 2e-2, 2e-2));
 }
 
 TEST_F(TileAttention, SameBitsOnOneThreadAndOnTwo) {
