@@ -30,6 +30,7 @@ std::vector<Tensor> Ops::many(std::string_view op, std::initializer_list<tn_valu
 
 Tensor Ops::stack(const std::vector<Tensor>& parts, int64_t dim, std::string_view op) {
   std::vector<const tn_tensor*> list;
+  list.reserve(parts.size());
   for (const Tensor& t : parts) list.push_back(t.abi());
   tn_value v{TN_TAG_TENSOR_LIST, static_cast<uint32_t>(list.size()), {}};
   v.u.tensors = list.data();

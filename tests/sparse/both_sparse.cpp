@@ -18,7 +18,6 @@ using test::kAll;
 using test::keys;
 using test::kMany;
 using test::random_sparse;
-using test::text_of;
 using test::whole;
 
 const Device kRef("ref");
