@@ -9,6 +9,15 @@
 namespace tenon::composite {
 namespace {
 
+// Whether a mask can be expanded to a matrix of scores for each of query's heads, and does not make more of them.
+bool fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
+  if (mask.dim() > q.dim()) return false;
+  for (int64_t d = 1; d <= mask.dim(); ++d) {
+    if (mask.size(-d) != 1 && mask.size(-d) != (d == 1 ? k.size(-2) : q.size(-d))) return false;
+  }
+  return true;
+}
+
 // Whether the device has a kernel for the whole, which keeps nothing for a gradient. Where decompositions are refused
 // the steps have kernels, while that one may decline.
 bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
@@ -20,6 +29,7 @@ bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
            t.scalar_type() == q.scalar_type() && t.device() == q.device() && t.layout() == kStrided;
   };
   if (!alike(q) || !alike(k) || !alike(v) || k.size(-1) != q.size(-1) || k.size(-2) != v.size(-2)) return false;
+  if (mask.defined() && !fits(mask, q, k)) return false;
   for (const Tensor* t : {&q, &k, &v, &mask}) {
     if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
   }

@@ -66,6 +66,18 @@ TEST_F(TileAttention, Masks) {
   }
 }
 
+// As by steps: such a mask gives more results than query has heads, and a wrong one is the sum's error.
+TEST_F(TileAttention, MasksOfMoreDimensions) {
+  const Operands o({37, 41, 24, 40});
+  const Tensor q = o.q[0][0], k = o.k[0][0], v = o.v[0][0];
+  for (const Tensor& mask : {bf16(randn({3, 37, 41})), bf16(randn({2, 3, 37, 41}))}) {
+    EXPECT_TRUE(near(q, k, v, mask));
+    EXPECT_TRUE(near(o.q.slice(0, 0, 1), o.k.slice(0, 0, 1), o.v.slice(0, 0, 1), mask));
+  }
+  EXPECT_TRUE(near(q, k, v, bf16(randn({1, 41}))));
+  EXPECT_THROW(scaled_dot_product_attention(q, k, v, bf16(randn({37, 40}))), ValueError);
+}
+
 TEST_F(TileAttention, LargeScoresLeaveOneKey) {
   const Operands o({70, 600, 64, 64}, 20);
   EXPECT_TRUE(near(o.q, o.k, o.v, std::nullopt, false, 1.0));
