@@ -87,6 +87,8 @@ void reserve_random(CallFrame& f);
 void finish_outputs(CallFrame& f);
 void drop_outputs(CallFrame& f) noexcept;
 void make_contiguous_outputs(CallFrame& f);
+// For another kernel than that of make_outputs: what it may not write while it reads an argument is replaced.
+void protect_outputs(CallFrame& f, const KernelEntry& e);
 
 // small_cast.cpp: argument i as `dtype`, where it is so small that the frame can hold it; false otherwise. What it puts
 // in the frame is a bare view: a kernel may read it, nothing else may take it for a tensor.
@@ -105,7 +107,8 @@ Impl new_alike(const TensorImpl& t, ScalarType dtype);
 bool run_kernel(CallFrame& f, KernelEntry& e);
 
 // ladder.cpp: what serves a call without a native kernel. Throws PL03 with a reason for each rung.
-void climb(CallFrame& f, const char* native_reason);
+// `declined`: the kernel that was asked, if there was one.
+void climb(CallFrame& f, const KernelEntry* declined);
 // Result k, cast to `dtype`, becomes the frame's own; a given output is written.
 void deliver(CallFrame& f, int k, Impl made, ScalarType dtype);
 // Counts a use of a rung; throws where the setting forbids it.

@@ -118,6 +118,7 @@ tn_value* CallFrame::mutable_args() {
 
 void CallFrame::restore_args() {
   if (!own_args) return;
+  n_views = n_small = 0;
   if (lists) lists->written.clear();
   for (uint32_t i = 0; i < op().n_args; ++i) {
     if (args[i].tag != TN_TAG_GENERATOR) args[i] = c.in[i];
@@ -172,12 +173,12 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
 namespace {
 
 // The slow half of step 4: no kernel for this dtype, or it declined.
-TENON_COLD void without_kernel(CallFrame& f, bool declined) {
+TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
   if (!op_takes(f.op(), f.c.checked)) {
     throw NotImplementedError(
         join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
   }
-  climb(f, declined ? "the kernel declined these arguments" : nullptr);
+  climb(f, declined);
 }
 
 // Only the copy row takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one device.
@@ -252,11 +253,11 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
       if (TENON_UNLIKELY(!(e->flags & TN_KERNEL_ANY_STRIDES))) make_contiguous_outputs(f);
       prepare_args(f, e->flags);
       if (TENON_UNLIKELY(!run_kernel(f, *e)))
-        without_kernel(f, true);
+        without_kernel(f, e);
       else if (TENON_UNLIKELY(g_watched.load(std::memory_order_relaxed)))
         shadow_check(f);
     } else {
-      without_kernel(f, false);
+      without_kernel(f, nullptr);
     }
     finish_outputs(f);
   } catch (...) {

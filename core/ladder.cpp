@@ -42,10 +42,19 @@ Fallback policy_from_setting() {
   return Fallback::Allow;
 }
 
-[[noreturn]] TENON_COLD void forbidden(const CallFrame& f, bool staged, const std::string& reason) {
+// What a fallback would do, for an error that forbids it.
+const char* way_of(std::string_view rung) {
+  if (rung == "staged") return "staged through the host";
+  if (rung == "cast") return "computed in float32";
+  if (rung == "densified") return "computed on strided copies";
+  return "decomposed";
+}
+
+[[noreturn]] TENON_COLD void forbidden(const CallFrame& f, std::string_view rung, const std::string& reason) {
+  const bool staged = rung == "staged";
   std::string why;
   if (staged) can_decompose(f.op(), f.slot, f.dtype, &why);
-  const char* way = staged ? "staged through the host" : "decomposed";
+  const char* way = way_of(rung);
   const std::string more = why.empty() ? "" : "; no decomposition: " + why;
   throw NotImplementedError(
       join(f.op().name, ": would be ", way, " on ", device_entry(f.slot).name, " (", reason, more,
@@ -60,7 +69,7 @@ void count_fallback(const CallFrame& f, const char* rung, const std::string& rea
   const std::string& device = device_entry(f.slot).name;
   const Fallback policy = fallback();
   const bool staged = std::string_view(rung) == "staged";
-  if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && staged)) forbidden(f, staged, reason);
+  if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && staged)) forbidden(f, rung, reason);
   {
     Counts& c = counts();
     std::lock_guard<std::mutex> lock(c.mutex);
@@ -208,21 +217,27 @@ std::string native_reason(const CallFrame& f) {
   return join("no kernel for dtype ", dtype_name(f.dtype));
 }
 
+// The kernels of the cell behind one that declined, each with what its own flags promise it: a kernel that knows one
+// layout of outputs, or may not write over an argument, never gets what the one before it was prepared for.
+bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
+  KernelEntry* e = declined.next.load(std::memory_order_acquire);
+  for (; e != nullptr; e = e->next.load(std::memory_order_acquire)) {
+    if (!e->dtypes.has(f.dtype) || !knows_dtypes(f, *e)) continue;
+    protect_outputs(f, *e);
+    if (!(e->flags & TN_KERNEL_ANY_STRIDES)) make_contiguous_outputs(f);
+    prepare_args(f, e->flags);
+    if (run_kernel(f, *e)) return true;
+    f.restore_args();
+  }
+  return false;
+}
+
 }  // namespace
 
-void climb(CallFrame& f, const char* declined) {
+void climb(CallFrame& f, const KernelEntry* declined) {
   f.restore_args();
-  std::string native = declined ? declined : native_reason(f);
-  // Another kernel further down the cell may take what the first declined.
-  if (declined) {
-    KernelEntry* e = cell(f.op(), f.slot, 0).load(std::memory_order_acquire);
-    for (e = e ? e->next.load() : nullptr; e; e = e->next.load()) {
-      if (!e->dtypes.has(f.dtype)) continue;
-      prepare_args(f, e->flags);
-      if (run_kernel(f, *e)) return;
-      f.restore_args();
-    }
-  }
+  if (declined != nullptr && try_further_kernels(f, *declined)) return;
+  const std::string native = declined ? "the kernel declined these arguments" : native_reason(f);
   if (call_as_float(f, native) || decompose(f, native) || stage(f, native)) return;
   std::string why;
   can_decompose(f.op(), f.slot, f.dtype, &why);

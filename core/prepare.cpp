@@ -199,6 +199,16 @@ void make_outputs(CallFrame& f, const KernelEntry* e) {
   }
 }
 
+void protect_outputs(CallFrame& f, const KernelEntry& e) {
+  if (f.form == Form::Functional) return;
+  for (int k = 0; k < f.op().n_results; ++k) {
+    TensorImpl* t = f.targets[k];
+    if (t == nullptr || t != f.outs[k] || !disturbs(f, *t, &e, k)) continue;
+    f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, f.slot, f.index, t->ndim(), t->view.sizes));
+    f.write_back[k] = t;
+  }
+}
+
 void drop_outputs(CallFrame& f) noexcept {
   for (int k = 0; k < f.op().n_results; ++k) {
     if (f.fresh >> k & 1) Impl::adopt(std::exchange(f.outs[k], nullptr));
