@@ -148,7 +148,7 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
   }
   if (plain(dst, src) && (dst.slot == 0 || src.slot == 0 || dst.slot == src.slot)) {
     copy_bytes(dst, dst.view.byte_offset, src, src.view.byte_offset, static_cast<uint64_t>(dst.numel) * dst.itemsize(),
-               !non_blocking || dst.slot == 0);
+               !non_blocking || (dst.slot == 0 && !dst.storage->pinned));
     return wrote(dst);
   }
   if (foreign(dst.dtype) || foreign(src.dtype)) return copy_foreign(dst, src);

@@ -147,7 +147,8 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   return {s->handle, s->offset, s->bytes, s};
 }
 
-// Own stream, another stream, the device: what costs least first.
+// What costs least first: the own stream, another one whose work is done, the device, and only then one whose work has
+// to be awaited, which would tie streams together that have nothing to do with each other.
 Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   FreeLists* own = lists(stream, small, pool);
   if (Span* s = own->best(bytes)) {
@@ -155,17 +156,17 @@ Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t p
     s->free = false;
     return s;
   }
-  if (pool == 0) {
-    if (Span* s = take_from_other_stream(bytes, stream, small)) return s;
-  }
-  return grow(bytes, stream, small, pool);
+  if (pool != 0) return grow(bytes, stream, small, pool);
+  if (Span* s = take_from_other_stream(bytes, stream, small, false)) return s;
+  if (Span* s = grow(bytes, stream, small, pool)) return s;
+  return take_from_other_stream(bytes, stream, small, true);
 }
 
-Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small) {
+Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small, bool wait) {
   for (FreeLists* l : lists_) {
     if (l->stream == stream || l->small != small || l->pool != 0) continue;
     Span* s = l->best(bytes);
-    if (s == nullptr || !hand_over(l->stream, stream)) continue;
+    if (s == nullptr || !(wait ? hand_over(l->stream, stream) : idle(l->stream))) continue;
     l->remove(s);
     s->free = false;
     s->stream = stream;
@@ -181,6 +182,20 @@ tn_event* DevicePool::record(tn_stream* stream) noexcept {
   if (a->event_record(a->context, index_, event, stream) == TN_OK) return event;
   a->event_destroy(a->context, index_, event);
   return nullptr;
+}
+
+// Whether all work of the stream until now is done.
+bool DevicePool::idle(tn_stream* stream) noexcept {
+  const tn_device_api* a = device_entry(slot_).api;
+  int32_t done = 0;
+  if (g_captures.load(std::memory_order_relaxed) != 0) return false;  // a stream of a capture cannot be asked
+  if (TN_HAS(a, tn_device_api, stream_query) && a->stream_query)
+    return a->stream_query(a->context, index_, stream, &done) == TN_OK && done;
+  tn_event* event = record(stream);
+  if (event == nullptr) return false;
+  const bool passed = a->event_query(a->context, index_, event, &done) == TN_OK && done;
+  a->event_destroy(a->context, index_, event);
+  return passed;
 }
 
 // Work of `to` from here on comes after all work of `from` until now.

@@ -70,7 +70,8 @@ class DevicePool {
   const tn_device_api* api() const;
   FreeLists* lists(tn_stream* stream, bool small, uint32_t pool);
   Span* find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
-  Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small);
+  Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small, bool wait);
+  bool idle(tn_stream* stream) noexcept;
   Span* grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   const char* block_fault(const void* handle, uint64_t bytes) const;
   Span* segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);

@@ -78,18 +78,22 @@ TENON_COLD tn_error_word* find_word(int slot, int index, tn_stream* stream) {
   return it->word;
 }
 
-// Of one stream, null: of the first that has something to report.
-tn_error_word take_report(int slot, int index, tn_stream* stream) {
+constexpr const char* kNotYet = "its work does not run before the graph is launched";
+
+enum class Streams { One, All };
+
+// Of one stream, or of the first that has something to report.
+tn_error_word take_report(int slot, int index, Streams which, tn_stream* stream) {
   std::lock_guard<std::mutex> hold(words().lock);
   for (const StreamWord& w : words().of[slot][index]) {
-    if ((stream != nullptr && w.stream != stream) || w.word->code == TN_OK) continue;
+    if ((which == Streams::One && w.stream != stream) || w.word->code == TN_OK) continue;
     return std::exchange(*w.word, tn_error_word{});
   }
   return {};
 }
 
-void raise_report(int slot, int index, tn_stream* stream) {
-  const tn_error_word seen = take_report(slot, index, stream);
+void raise_report(int slot, int index, Streams which, tn_stream* stream) {
+  const tn_error_word seen = take_report(slot, index, which, stream);
   if (seen.code == TN_OK) return;
   const char* op = seen.op >= 0 && seen.op < op_count() ? op_at(seen.op).name : "a kernel";
   const std::string reporter = join(" (reported by ", device_entry(slot).name, ":", index, ")");
@@ -168,12 +172,21 @@ void synchronize_stream(int slot, int index, tn_stream* stream) {
   InFlight inside;
   const tn_device_api* api = device_entry(slot).api;
   if (api == nullptr) return;
-  refuse_in_capture(slot, index, "synchronize", "its work does not run before the graph is launched");
-  check_device(slot, index, "synchronize", api->sync(api->context, index, stream));
-  if (valid(slot, index)) raise_report(slot, index, stream);
+  refuse_in_capture(slot, index, "synchronize", kNotYet);
+  const bool alone = TN_HAS(api, tn_device_api, stream_sync) && api->stream_sync;
+  check_device(slot, index, "synchronize", (alone ? api->stream_sync : api->sync)(api->context, index, stream));
+  if (valid(slot, index)) raise_report(slot, index, alone || stream != nullptr ? Streams::One : Streams::All, stream);
 }
 
-void synchronize(int slot, int index) { synchronize_stream(slot, index, nullptr); }
+void synchronize(int slot, int index) {
+  if (slot == 0) return;
+  InFlight inside;
+  const tn_device_api* api = device_entry(slot).api;
+  if (api == nullptr) return;
+  refuse_in_capture(slot, index, "synchronize", kNotYet);
+  check_device(slot, index, "synchronize", api->sync(api->context, index, nullptr));
+  if (valid(slot, index)) raise_report(slot, index, Streams::All, nullptr);
+}
 
 void device_failed(int slot, int index, std::string_view what, tn_status status) {
   const DeviceEntry& e = device_entry(slot);

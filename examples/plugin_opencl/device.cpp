@@ -188,6 +188,10 @@ tn_status sync(void*, int32_t index, tn_stream* stream) {
   return guarded([&] { stream ? finish(*stream) : finish_all(gpu(index)); });
 }
 
+tn_status stream_sync(void*, int32_t index, tn_stream* stream) {
+  return guarded([&] { finish(stream_of(gpu(index), stream)); });
+}
+
 tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
                uint64_t n, tn_stream* stream) {
   return guarded([&] {
@@ -307,6 +311,7 @@ extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
                                          free_pinned,
                                          last_error,
                                          nullptr,  // stream_query
-                                         event_sync};
+                                         event_sync,
+                                         stream_sync};
 
 }  // namespace tenon::opencl

@@ -139,6 +139,11 @@ tn_status sync(void*, int32_t index, tn_stream* stream) {
   });
 }
 
+tn_status stream_sync(void*, int32_t index, tn_stream* stream) {
+  if (!forked() && index < count() && !gpu(index).used.load(std::memory_order_acquire)) return TN_OK;
+  return guarded(index, [&] { CUDA_CALL(index, cudaStreamSynchronize, native(index, stream)); });
+}
+
 // One pattern is copied, as the runtime keeps it when the call returns. A capture would keep the address alone; there,
 // and for many, a pattern of different bytes is written byte by byte, each with a pitch.
 tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
@@ -289,7 +294,8 @@ extern const tn_device_api kDeviceApi = {sizeof(tn_device_api),
                                          free_pinned,
                                          last_error,
                                          stream_query,
-                                         event_sync};
+                                         event_sync,
+                                         stream_sync};
 
 static_assert(sizeof(cudaIpcEventHandle_t) == CUDA_IPC_HANDLE_SIZE);
 extern const tn_ext_ipc kIpc = {{sizeof(tn_ext_ipc), TN_EXT_IPC, 0, nullptr},

@@ -190,9 +190,35 @@ TEST(DevicePool, AnotherStreamWaitsForAnEventFirst) {
   tn_stream *s = FakeDevice::stream('A'), *t = FakeDevice::stream('B');
   Block a = cache_alloc(fake.slot, 0, 2000, s);
   cache_free(fake.slot, 0, a, s);
+  fake.capacity = fake.in_use;  // the device has no other memory
   Block b = cache_alloc(fake.slot, 0, 2000, t);
   EXPECT_EQ(address(b), address(a));
-  EXPECT_EQ(fake.calls, (Calls{"record A", "wait B"}));
+  EXPECT_EQ(fake.calls, (Calls{"record A", "record A", "wait B"})) << "asked whether A is done, then ordered behind it";
+  EXPECT_EQ(fake.events_alive, 0);
+  cache_free(fake.slot, 0, b, t);
+}
+
+TEST(DevicePool, ABusyStreamIsLeftAloneWhileTheDeviceHasMemory) {
+  FakeDevice fake("fake");
+  tn_stream *s = FakeDevice::stream('A'), *t = FakeDevice::stream('B');
+  Block a = cache_alloc(fake.slot, 0, 2000, s);
+  cache_free(fake.slot, 0, a, s);
+  Block b = cache_alloc(fake.slot, 0, 4, t);
+  EXPECT_NE(address(b), address(a)) << "B would wait for all work of A";
+  EXPECT_EQ(fake.calls, Calls{"record A"});
+  EXPECT_EQ(fake.events_alive, 0);
+  cache_free(fake.slot, 0, b, t);
+}
+
+TEST(DevicePool, BlocksOfADoneStreamServeAnotherWithoutWaiting) {
+  FakeDevice fake("fake");
+  fake.events_pass = true;
+  tn_stream *s = FakeDevice::stream('A'), *t = FakeDevice::stream('B');
+  Block a = cache_alloc(fake.slot, 0, 2000, s);
+  cache_free(fake.slot, 0, a, s);
+  Block b = cache_alloc(fake.slot, 0, 2000, t);
+  EXPECT_EQ(address(b), address(a));
+  EXPECT_EQ(fake.calls, Calls{"record A"});
   EXPECT_EQ(fake.events_alive, 0);
   cache_free(fake.slot, 0, b, t);
 }
@@ -201,6 +227,7 @@ TEST(DevicePool, WithoutEventsTheStreamIsSynchronised) {
   FakeDevice fake("fake", TN_DEVICE_ASYNC, false);
   Block a = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('A'));
   cache_free(fake.slot, 0, a, FakeDevice::stream('A'));
+  fake.capacity = fake.in_use;
   Block b = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('B'));
   EXPECT_EQ(fake.calls, Calls{"sync A"});
   cache_free(fake.slot, 0, b, FakeDevice::stream('B'));

@@ -146,6 +146,39 @@ TEST(Device, EachStreamHasItsErrorWord) {
   core::set_current_stream(fake.slot, 0, nullptr);
 }
 
+TEST(Device, TheDefaultStreamIsAwaitedAlone) {
+  FakeDevice fake("fake");
+  fake.api.stream_sync = [](void* c, int32_t, tn_stream* s) {
+    static_cast<FakeDevice*>(c)->calls.push_back(s == nullptr ? "wait for the default stream" : "wait for a stream");
+    return tn_status{TN_OK};
+  };
+  tn_stream* other = FakeDevice::stream('A');
+  core::stream_error_word(fake.slot, 0, other)->code = TN_ERROR_INDEX;
+  core::synchronize_stream(fake.slot, 0, nullptr);
+  EXPECT_EQ(fake.calls.back(), "wait for the default stream");
+  EXPECT_THROW(core::synchronize(fake.slot, 0), IndexError) << "what another stream reported is not lost";
+  EXPECT_EQ(fake.calls.back(), "sync");
+}
+
+TEST(Device, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
+  FakeDevice fake("fake");
+  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
+    *host = std::malloc(bytes);
+    return tn_status{TN_OK};
+  };
+  fake.api.free_pinned = [](void*, void* host, uint64_t) { std::free(host); };
+  const int64_t n = 8;
+  core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
+  core::Impl pinned = core::TensorImpl::make(kFloat, core::make_pinned(32), 0, 1, &n);
+  core::Impl pageable = core::new_tensor("test", kFloat, 0, 0, 1, &n);
+  core::copy(*pinned, *there, true);
+  EXPECT_EQ(fake.calls, std::vector<std::string>{});
+  core::copy(*pinned, *there, false);
+  EXPECT_EQ(fake.calls, std::vector<std::string>{"sync"});
+  core::copy(*pageable, *there, true);
+  EXPECT_EQ(fake.calls.size(), 2u) << "the host could read what has not come";
+}
+
 TEST(Device, ErrorWordsGoBackWithTheDevice) {
   static int alive = 0;
   FakeDevice fake("fake");

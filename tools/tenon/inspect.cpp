@@ -107,6 +107,9 @@ ordered_json functions_of(const tn_device_api* d) {
   TN_DETAIL_FUNCTION(alloc_pinned)
   TN_DETAIL_FUNCTION(free_pinned)
   TN_DETAIL_FUNCTION(last_error)
+  TN_DETAIL_FUNCTION(stream_query)
+  TN_DETAIL_FUNCTION(event_sync)
+  TN_DETAIL_FUNCTION(stream_sync)
 #undef TN_DETAIL_FUNCTION
   return out;
 }

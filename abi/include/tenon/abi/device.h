@@ -70,10 +70,13 @@ typedef struct tn_device_api {
   tn_status (*event_elapsed)(void* context, int32_t index, tn_event* begin, tn_event* end, double* ms);
   void* (*native_stream)(void* context, int32_t index, tn_stream* stream);
   tn_status (*alloc_pinned)(void* context, uint64_t bytes, void** host);
-  void (*free_pinned)(void* context, void* host, uint64_t bytes);
-  tn_str (*last_error)(void* context); /* text for the last failure on this thread */
+  void (*free_pinned)(void* context, void* host, uint64_t bytes); /* waits for copies that are under way there */
+  tn_str (*last_error)(void* context);                            /* text for the last failure on this thread */
   tn_status (*stream_query)(void* context, int32_t index, tn_stream* stream, int32_t* done);
   tn_status (*event_sync)(void* context, int32_t index, tn_event* event); /* the host waits; absent: it asks again */
+  /* The host waits for one stream, and reads its error word as sync does. Null: the default stream alone, where `sync`
+     waits for all; absent: `sync` serves, and to wait for the default stream is to wait for the device. */
+  tn_status (*stream_sync)(void* context, int32_t index, tn_stream* stream);
 } tn_device_api;
 
 #ifdef __cplusplus
