@@ -228,8 +228,6 @@ bool violates(Guard guard, T v) {
     return false;
   else if (guard == Guard::Divisor)
     return v == 0;
-  else if (guard == Guard::Exponent)
-    return v < 0;
   else
     return v < 0 || static_cast<uint64_t>(v) >= sizeof(T) * 8;
 }
@@ -253,7 +251,6 @@ __attribute__((noinline)) void check(const Job& job, Guard guard) {
   });
   if (!bad) return;
   if (guard == Guard::Divisor) throw Error(TN_ERROR, "ZeroDivisionError: division by zero of integers");
-  if (guard == Guard::Exponent) throw Error(TN_ERROR, "Integers to negative integer powers are not allowed.");
   throw Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");
 }
 

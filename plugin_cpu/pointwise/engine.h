@@ -27,7 +27,7 @@ struct Loops {
   bool out_bool;  // the result is bool
 };
 
-enum class Guard : uint8_t { None, Divisor, Shift, Exponent };
+enum class Guard : uint8_t { None, Divisor, Shift };
 enum class Limit : uint8_t { None, Lowest, Highest };
 
 // A tensor, or a number in its place.
