@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <iterator>
 #include <ostream>
 
 #include "content.h"
+#include "file_writer.h"
 #include "tenon/autograd.h"
 #include "tenon/ops.h"
 #include "tenon/serialize.h"
@@ -77,20 +78,9 @@ void OutputArchive::save_to(std::ostream& stream) {
 }
 
 void OutputArchive::save_to(const std::string& filename) {
-  std::string beside = filename + ".part";
-  errno = 0;
-  std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-  TENON_CHECK(out.good(), ValueError, "save: cannot write '", beside, "': ", std::strerror(errno));
-  try {
-    save_to(out);
-    out.close();
-    TENON_CHECK(!out.fail(), ValueError, "save: cannot finish '", beside, "': ", std::strerror(errno));
-    TENON_CHECK(std::rename(beside.c_str(), filename.c_str()) == 0, ValueError, "save: cannot rename '", beside,
-                "' to '", filename, "': ", std::strerror(errno));
-  } catch (...) {
-    std::remove(beside.c_str());
-    throw;
-  }
+  detail::FileWriter file(filename);
+  detail::write_safetensors(*content_, [&](const void* data, std::size_t bytes) { file.write(data, bytes); });
+  file.commit();
 }
 
 InputArchive::InputArchive() : content_(std::make_shared<Content>()) {}
@@ -194,46 +184,84 @@ std::vector<std::string> InputArchive::keys() {
 
 namespace {
 
-std::string read_all(const std::string& source, std::istream& stream) {
+// Bytes that are there already, which must live on as long as the input.
+detail::Input input_of(std::string name, const char* data, std::size_t size) {
+  return {std::move(name), size, [data](void* out, std::size_t bytes) mutable {
+            std::memcpy(out, data, bytes);
+            data += bytes;
+          }};
+}
+
+// What is left of a stream that knows its length; nothing of one that does not (a pipe).
+std::optional<uint64_t> bytes_left(std::istream& stream) {
+  const auto here = stream.tellg();
+  stream.seekg(0, std::ios::end);
+  const auto end = stream.tellg();
+  stream.clear(stream.rdstate() & ~std::ios::failbit);
+  if (here < 0 || end < here) return std::nullopt;
+  stream.seekg(here);
+  return static_cast<uint64_t>(end - here);
+}
+
+Content read_stream(const std::string& name, std::istream& stream, std::optional<Device> device) {
+  if (stream.good()) {
+    if (const auto size = bytes_left(stream)) {
+      return detail::read_safetensors({name, *size,
+                                       [&](void* out, std::size_t bytes) {
+                                         stream.read(static_cast<char*>(out), static_cast<std::streamsize>(bytes));
+                                         TENON_CHECK(stream.good(), ValueError, "load: error while reading ", name);
+                                       }},
+                                      device);
+    }
+  }
   std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  TENON_CHECK(!stream.bad(), ValueError, "load: error while reading ", source);
-  return bytes;
+  TENON_CHECK(!stream.bad(), ValueError, "load: error while reading ", name);
+  return detail::read_safetensors(input_of(name, bytes.data(), bytes.size()), device);
+}
+
+// A pipe that waits for who writes it is opened as such; what has neither length nor end (/dev/zero) is no file.
+void check_readable(const std::string& filename) {
+  detail::check_file_name("load", filename);
+  std::error_code error;
+  const auto kind = std::filesystem::status(filename, error).type();
+  using std::filesystem::file_type;
+  TENON_CHECK(kind != file_type::not_found && kind != file_type::none && kind != file_type::unknown, ValueError,
+              "load: cannot open '", filename, "': ", error.message());
+  TENON_CHECK(kind == file_type::regular || kind == file_type::fifo, ValueError, "load: '", filename,
+              "' is neither a plain file nor a pipe");
 }
 
 }  // namespace
 
 void InputArchive::load_from(const std::string& filename, std::optional<Device> device) {
+  check_readable(filename);
   errno = 0;
-  std::ifstream in(filename, std::ios::binary | std::ios::ate);
+  std::ifstream in(filename, std::ios::binary);
   TENON_CHECK(in.good(), ValueError, "load: cannot open '", filename, "': ", std::strerror(errno));
-  auto size = static_cast<std::streamoff>(in.tellg());
-  TENON_CHECK(size >= 0 && size < (std::streamoff{1} << 62), ValueError, "load: '", filename, "' is not a plain file");
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  in.seekg(0);
-  in.read(bytes.data(), size);
-  TENON_CHECK(in.good() || size == 0, ValueError, "load: error while reading '", filename, "'");
-  content_ =
-      std::make_shared<Content>(detail::read_safetensors("'" + filename + "'", bytes.data(), bytes.size(), device));
+  content_ = std::make_shared<Content>(read_stream("'" + filename + "'", in, device));
   prefix_.clear();
 }
 
 void InputArchive::load_from(std::istream& stream, std::optional<Device> device) {
-  std::string bytes = read_all("the stream", stream);
-  content_ = std::make_shared<Content>(detail::read_safetensors("the stream", bytes.data(), bytes.size(), device));
+  content_ = std::make_shared<Content>(read_stream("the stream", stream, device));
   prefix_.clear();
 }
 
 void InputArchive::load_from(const char* data, std::size_t size, std::optional<Device> device) {
-  content_ = std::make_shared<Content>(detail::read_safetensors("the bytes given", data, size, device));
+  content_ = std::make_shared<Content>(detail::read_safetensors(input_of("the bytes given", data, size), device));
   prefix_.clear();
 }
 
 void InputArchive::load_from(const std::function<std::size_t(uint64_t, void*, std::size_t)>& read_func,
                              const std::function<std::size_t()>& size_func, std::optional<Device> device) {
-  std::string bytes(size_func(), '\0');
-  std::size_t got = read_func(0, bytes.data(), bytes.size());
-  TENON_CHECK(got == bytes.size(), ValueError, "load: the reader gave ", got, " of ", bytes.size(), " bytes");
-  load_from(bytes.data(), bytes.size(), device);
+  uint64_t at = 0;
+  const auto read = [&](void* out, std::size_t bytes) {
+    const std::size_t got = read_func(at, out, bytes);
+    TENON_CHECK(got == bytes, ValueError, "load: the reader gave ", got, " of ", bytes, " bytes");
+    at += bytes;
+  };
+  content_ = std::make_shared<Content>(detail::read_safetensors({"the bytes given", size_func(), read}, device));
+  prefix_.clear();
 }
 
 }  // namespace tenon::serialize

@@ -7,7 +7,8 @@
 // Ours in the metadata:
 //   tenon.format    "1"
 //   tenon.tensors   JSON: name -> what the format cannot say:
-//                     strides         the tensor had these, and its storage to itself
+//                     strides         its dimensions lie in memory in the order of these, not row-major; files of
+//                                     older versions have some with holes, which are left out
 //                     of, offset      it is a view of another entry (then shape and strides are here, and there is no
 //                                     entry of its own); an entry named tenon.storage.N is there only to be viewed
 //                     requires_grad
@@ -52,8 +53,16 @@ inline constexpr int kMaxDepth = 4;            // of the JSON
 
 // Calls `put` with the parts of the file in order.
 void write_safetensors(const Content& content, const std::function<void(const void*, std::size_t)>& put);
-// `source` names the file in errors.
-Content read_safetensors(const std::string& source, const char* data, std::size_t size, std::optional<Device> device);
+// A file to be read once, from its start. No byte of it is kept but in the tensors.
+struct Input {
+  std::string name;  // in errors
+  uint64_t size;
+  std::function<void(void*, std::size_t)> read;  // the next bytes; throws where there are none
+};
+Content read_safetensors(const Input& input, std::optional<Device> device);
+
+// Strides without holes for dimensions that lie in memory in the order of these.
+std::vector<int64_t> compact_strides(IntArrayRef sizes, IntArrayRef strides);
 
 // "F32" of the format; nothing if it has no such dtype.
 std::optional<std::string_view> format_name(ScalarType t);

@@ -53,7 +53,9 @@ bool may_overlap(const Tensor& t) {
 Tensor to_host(const Tensor& t) { return t.detach().cpu().contiguous(); }
 
 void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
-  if (!t.is_contiguous()) plan.extra[name].emplace_back("strides", Json::list(t.strides()));
+  if (!t.is_contiguous()) {
+    plan.extra[name].emplace_back("strides", Json::list(compact_strides(t.sizes(), t.strides())));
+  }
   plan.entries.push_back({name, to_host(t)});
 }
 
