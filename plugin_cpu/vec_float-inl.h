@@ -224,6 +224,33 @@ TN_V Vec<double> gelu_tanh(Vec<double> x) {
   return x * sigmoid(Vec<double>(1.5957691216057308) * (x + Vec<double>(0.044715) * x * x * x));
 }
 
+// e^a / 2, where e^a may overflow. `high` is a little above ln 2 and has few bits, so that a - high is exact.
+template <class T>
+TN_V Vec<T> half_exp(Vec<T> a) {
+  constexpr double high = 45427.0 / 65536, rest = 1.383027787960190264e-05;  // e^(high - ln 2) - 1
+  const Vec<T> e = exp(a - Vec<T>(high));
+  return fma(e, Vec<T>(rest), e);
+}
+// SLEEF's end where e^|x| does, ln 2 before the results do.
+template <class T>
+TN_V auto near_end(Vec<T> a) {
+  return a > Vec<T>(std::is_same_v<T, float> ? 88 : 709);
+}
+template <class T>
+TN_V Vec<T> sinh(Vec<T> x) {
+  const Vec<T> a = abs(x), below = sinh_below_end(x);
+  const auto end = near_end(a);
+  if (HWY_LIKELY(hn::AllFalse(typename Vec<T>::D(), end.m))) return below;
+  return select(end, copysign(half_exp(a), x), below);
+}
+template <class T>
+TN_V Vec<T> cosh(Vec<T> x) {
+  const Vec<T> a = abs(x), below = cosh_below_end(x);
+  const auto end = near_end(a);
+  if (HWY_LIKELY(hn::AllFalse(typename Vec<T>::D(), end.m))) return below;
+  return select(end, half_exp(a), below);
+}
+
 // log(1 + e^-|x|): the smooth part of softplus and log_sigmoid.
 template <class T>
 TN_V Vec<T> log1p_exp_minus_abs(Vec<T> x) {

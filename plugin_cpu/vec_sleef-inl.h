@@ -38,10 +38,10 @@ namespace tenon::cpu::HWY_NAMESPACE {
   }
 #else  // one lane a vector
 #define TN_SLEEF_1(kind, name, sleef, ulp)                                                                            \
-  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { return Vec<float>(sdk::math::name(hn::GetLane(a.v))); }) \
+  TN_SLEEF_FLOAT_##kind(TN_V Vec<float> name(Vec<float> a) { return Vec<float>(sdk::math::sleef(hn::GetLane(a.v))); }) \
       TN_V Vec<double>                                                                                                \
       name(Vec<double> a) {                                                                                           \
-    return Vec<double>(sdk::math::name(hn::GetLane(a.v)));                                                            \
+    return Vec<double>(sdk::math::sleef(hn::GetLane(a.v)));                                                           \
   }
 #define TN_SLEEF_2(name, sleef, ulp)                                         \
   TN_V Vec<float> name(Vec<float> a, Vec<float> b) {                         \
@@ -71,8 +71,8 @@ TN_SLEEF_1(BOTH, tan, tan, u10)
 TN_SLEEF_1(BOTH, asin, asin, u10)
 TN_SLEEF_1(BOTH, acos, acos, u10)
 TN_SLEEF_1(BOTH, atan, atan, u10)
-TN_SLEEF_1(BOTH, sinh, sinh, u10)
-TN_SLEEF_1(BOTH, cosh, cosh, u10)
+TN_SLEEF_1(BOTH, sinh_below_end, sinh, u10)
+TN_SLEEF_1(BOTH, cosh_below_end, cosh, u10)
 TN_SLEEF_1(BOTH, asinh, asinh, u10)
 TN_SLEEF_1(BOTH, acosh, acosh, u10)
 TN_SLEEF_1(BOTH, atanh, atanh, u10)

@@ -325,7 +325,11 @@ Tensor operator>(const Scalar& a, const Tensor& b) { return b.lt(a); }
 Tensor operator>=(const Scalar& a, const Tensor& b) { return b.le(a); }
 
 Tensor Tensor::operator-() const { return neg(); }
-Tensor Tensor::operator~() const { return bitwise_not(); }
+// The masks of 0.4 are bytes, and their inverse is 1 - mask.
+Tensor Tensor::operator~() const {
+  const bool era = autograd::t_mode & autograd::kEra04;
+  return TENON_UNLIKELY(era) && scalar_type() == kByte ? 1 - *this : bitwise_not();
+}
 Tensor& Tensor::operator+=(const Tensor& o) { return add_(o); }
 Tensor& Tensor::operator+=(const Scalar& o) { return add_(o); }
 Tensor& Tensor::operator-=(const Tensor& o) { return sub_(o); }

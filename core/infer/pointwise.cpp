@@ -140,6 +140,12 @@ TENON_INFER(pointwise_same) {
   check_numbers(c, 1, t);
 }
 
+TENON_INFER(pointwise_softshrink) {
+  infer_pointwise_same(c);
+  const double lambd = c.scalar(1).toDouble();
+  if (!(lambd >= 0)) fail<ValueError>(c, "argument 'lambd' must not be negative, got ", lambd);
+}
+
 TENON_INFER(pointwise_hardtanh) {
   infer_pointwise_same(c);
   check_bound(c, 1, c.compute, true);

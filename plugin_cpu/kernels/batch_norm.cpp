@@ -44,7 +44,8 @@ Moments moments(const Shape& s, const T* x, int64_t c) {
   const auto shift = static_cast<Wide<T>>(mean);
   for (int64_t n = 0; n < s.batch; ++n) squares += row_squares(run(x + s.at(n, c), s.plane), s.plane, shift);
   const double off = mean - static_cast<double>(shift);
-  return {mean, std::max(0.0, squares / static_cast<double>(s.count()) - off * off)};
+  const double variance = squares / static_cast<double>(s.count()) - off * off;
+  return {mean, variance < 0 ? 0 : variance};  // NaN stays
 }
 
 template <class T>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN wins; among
-// equal elements the first does.
+// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN wins, the
+// last one of several; among equal elements the first does.
 #include <limits>
 #include <vector>
 
@@ -20,7 +20,7 @@ namespace tenon::cpu::HWY_NAMESPACE {
 template <class T>
 HWY_INLINE bool wins(T v, T best) {
   if constexpr (std::is_floating_point_v<T>)
-    return !(v <= best) & !(best != best);
+    return (v > best) | (v != v);
   else
     return v > best;
 }
@@ -64,7 +64,7 @@ HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t f
     auto at = hn::Add(hn::Set(di, static_cast<int32_t>(from + i * kStep)), steps);
     if constexpr (!kFirst) {
       const auto b = hn::LoadU(d, best + i);
-      const auto better = hn::AndNot(hn::IsNaN(b), hn::Not(hn::Le(v, b)));
+      const auto better = hn::Or(hn::Gt(v, b), hn::IsNaN(v));
       v = hn::IfThenElse(better, v, b);
       at = hn::IfThenElse(hn::RebindMask(di, better), at, hn::LoadU(di, where + i));
     }
@@ -150,7 +150,7 @@ struct Best {
   hn::Vec<hn::RebindToSigned<D>> where;
   HWY_INLINE void take(D d, hn::Vec<D> v, int64_t at) {
     const hn::RebindToSigned<D> di;
-    const auto better = hn::AndNot(hn::IsNaN(value), hn::Not(hn::Le(v, value)));
+    const auto better = hn::Or(hn::Gt(v, value), hn::IsNaN(v));
     value = hn::IfThenElse(better, v, value);
     where = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<int32_t>(at)), where);
   }
@@ -290,7 +290,7 @@ using tenon::cpu::Taps;
 template <class T>
 bool wins(T v, T best) {
   if constexpr (std::is_floating_point_v<T>)
-    return !(v <= best) && !(best != best);
+    return v > best || v != v;
   else
     return v > best;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. NaN wins; among equal elements the first
-// does.
+// Largest elements of windows or cells, where they were, and the gradient. NaN wins, the last one of several; among equal
+// elements the first does.
 #include <limits>
 
 #include "plugin_cuda/device/block.cuh"
@@ -38,7 +38,7 @@ struct Highest {
   C lowest;  // of a window that has only padding
   TN_DEVICE Acc none() const { return {lowest, -1}; }
   TN_DEVICE Acc take(const Acc& best, C v, int32_t at) const {
-    const bool wins = best.at < 0 || (!(v <= best.value) && best.value == best.value);
+    const bool wins = best.at < 0 || v > best.value || v != v;
     return wins ? Acc{v, at} : best;
   }
   TN_DEVICE Acc join(const Acc& a, const Acc& b) const {
@@ -47,7 +47,7 @@ struct Highest {
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     if (a_nan != b_nan) return a_nan ? a : b;
     if (!a_nan && a.value != b.value) return a.value > b.value ? a : b;
-    return a.at < b.at ? a : b;
+    return (a.at < b.at) != a_nan ? a : b;
   }
   TN_DEVICE void put(const Pool&, const Place& o, const Acc& best) const {
     elements.put(out.element(o), best.value);

@@ -3,6 +3,7 @@
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 
@@ -37,8 +38,8 @@ Tensor gelu(const Tensor& self, std::string_view approximate) {
 Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_view approximate) {
   if (!tanh_form("gelu_backward", approximate)) return tenon::_gelu_erf_backward(grad_output, self);
   const double k = 0.79788456080286535588, c = 0.044715;
-  const Tensor t = tenon::tanh((self + self * self * self * c) * k);
-  return grad_output * (0.5 * (1 + t) + self * 0.5 * (1 - t * t) * (1 + self * self * (3 * c)) * k);
+  const Tensor x = wide(self), t = tenon::tanh((x + x * x * x * c) * k);
+  return rounded(wide(grad_output) * (0.5 * (1 + t) + x * 0.5 * (1 - t * t) * (1 + x * x * (3 * c)) * k), self);
 }
 
 Tensor selu(const Tensor& self) { return tenon::elu(self, 1.6732632423543772848, 1.0507009873554804934); }
@@ -51,9 +52,16 @@ Tensor glu(const Tensor& self, int64_t dim) {
   TENON_CHECK(self.dim() > 0, ValueError, "glu: does not support 0-dimensional tensors");
   const int64_t size = self.size(dim);
   TENON_CHECK(size % 2 == 0, ValueError, "glu: dimension ", dim, " must be even, got size ", size);
-  return self.narrow(dim, 0, size / 2) * tenon::sigmoid(self.narrow(dim, size / 2, size / 2));
+  const Tensor x = wide(self);
+  return rounded(x.narrow(dim, 0, size / 2) * tenon::sigmoid(x.narrow(dim, size / 2, size / 2)), self);
 }
-Tensor softsign(const Tensor& self) { return self / (tenon::abs(self) + 1); }
-Tensor tanhshrink(const Tensor& self) { return self - tenon::tanh(self); }
+Tensor softsign(const Tensor& self) {
+  const Tensor x = wide(self);
+  return rounded(x / (tenon::abs(x) + 1), self);
+}
+Tensor tanhshrink(const Tensor& self) {
+  const Tensor x = wide(self);
+  return rounded(x - tenon::tanh(x), self);
+}
 
 }  // namespace tenon::composite

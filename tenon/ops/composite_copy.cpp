@@ -149,10 +149,11 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
   }
   TENON_CHECK(shifts.size() == dims.size(), ValueError, "roll: shifts ", text(shifts), " and dims ", text(dims),
               " differ in length");
+  TENON_CHECK(self.dim() > 0, IndexError, "roll: dims ", text(dims), " given for a tensor without dimensions");
   Tensor out = self;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     int64_t d = wrap("roll", dims[i], self.dim());
-    if (self.dim() == 0 || self.numel() == 0) continue;
+    if (self.numel() == 0) continue;
     int64_t n = self.size(d), by = (shifts[i] % n + n) % n;
     if (by == 0) continue;
     out = cat({out.slice(d, n - by, n, 1), out.slice(d, 0, n - by, 1)}, d);
@@ -193,13 +194,14 @@ Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std
   bool reflect = mode == "reflect", circular = mode == "circular";
   TENON_CHECK(!reflect || (before < size && after < size), ValueError, "pad: reflection of ", before, " and ", after,
               " must be smaller than dimension ", d, " of size ", size);
-  TENON_CHECK(!circular || (before <= size && after <= size), ValueError, "pad: wrapping ", before, " and ", after,
-              " must not exceed dimension ", d, " of size ", size);
   if (circular) {
-    const int64_t from = std::max<int64_t>(0, -before);
-    const Tensor body = self.narrow(d, from, size - from - std::max<int64_t>(0, -after));
-    const int64_t left = std::max<int64_t>(0, before), right = std::max<int64_t>(0, after);
-    return tenon::cat({self.narrow(d, size - left, left), body, self.narrow(d, 0, right)}, d);
+    // A negative padding crops; what is left is wrapped around.
+    const int64_t from = std::max<int64_t>(0, -before), left = std::max<int64_t>(0, before);
+    const int64_t kept = size - from - std::max<int64_t>(0, -after), right = std::max<int64_t>(0, after);
+    TENON_CHECK(left <= kept && right <= kept, ValueError, "pad: wrapping ", before, " and ", after,
+                " must not exceed the ", kept, " kept elements of dimension ", d, " of size ", size);
+    const Tensor body = self.narrow(d, from, kept);
+    return tenon::cat({body.narrow(d, kept - left, left), body, body.narrow(d, 0, right)}, d);
   }
   Tensor index = empty({n}, TensorOptions(kLong));
   int64_t* p = index.data_ptr<int64_t>();

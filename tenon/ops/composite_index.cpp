@@ -97,7 +97,8 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
     int64_t size = of_self[i] == 1 ? of_index[i] : of_self[i];
     of_self[i] = of_index[i] = size;
   }
-  return self.expand(of_self).gather(d, indices.expand(of_index));
+  const Tensor at = indices.expand(of_index);
+  return self.expand(of_self).gather(d, tenon::where(at < 0, at + of_self[static_cast<std::size_t>(d)], at));
 }
 
 std::vector<Tensor> nonzero_numpy(const Tensor& self) {

@@ -7,6 +7,7 @@
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 namespace {
@@ -98,8 +99,10 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
               "linalg.cross: inputs must have the same number of dimensions, got ", self.dim(), " and ", other.dim());
   TENON_CHECK(self.size(dim) == 3 && other.size(dim) == 3, ValueError, "linalg.cross: inputs dimension ", dim,
               " must have length 3. Got ", self.size(dim), " and ", other.size(dim));
-  const auto a = self.split(1, dim), b = other.split(1, dim);
-  return tenon::cat({a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}, dim);
+  const auto a = wide(self).split(1, dim), b = wide(other).split(1, dim);
+  const Tensor product =
+      tenon::cat({a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]}, dim);
+  return rounded(product, self, other);
 }
 
 Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {
@@ -116,11 +119,10 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   for (int64_t d = 0; d < rank; ++d) {
     if (d != own) others.push_back(d);
   }
-  const bool half = self.scalar_type() == kHalf || self.scalar_type() == kBFloat16;
-  const Tensor length = tenon::linalg_vector_norm(self, p, others, true, half ? OptDtype(kFloat) : std::nullopt);
+  const Tensor length = tenon::linalg_vector_norm(wide(self), p, others, true);
   // Not quite to the limit, so that it is not passed by rounding.
   const Tensor factor = tenon::where(length > maxnorm, maxnorm / (length + 1e-7), 1);
-  return self * (half ? factor.to(self.scalar_type()) : factor);
+  return rounded(wide(self) * factor, self);
 }
 
 }  // namespace tenon::composite

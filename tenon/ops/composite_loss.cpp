@@ -7,63 +7,76 @@
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/reduction.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
+namespace {
+
+// A loss has the dtype of the one operand that libtorch computes it into, whatever stands beside it.
+Tensor in_dtype_of(const Tensor& operand, const Tensor& loss) {
+  return isFloatingType(operand.scalar_type()) ? as(loss, operand.scalar_type()) : loss;
+}
+
+}  // namespace
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  const Tensor d = self - target;
-  return reduced("mse_loss", d * d, reduction);
+  const Tensor d = wide(self) - wide(target);
+  return rounded(reduced("mse_loss", d * d, reduction), self, target);
 }
 
 Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return reduced("l1_loss", (self - target).abs(), reduction);
+  return rounded(reduced("l1_loss", (wide(self) - wide(target)).abs(), reduction), self, target);
 }
 
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   TENON_CHECK(beta >= 0, ValueError, "smooth_l1_loss: beta must not be negative, got ", beta);
   if (beta == 0) return tenon::l1_loss(self, target, reduction);
-  const Tensor z = (self - target).abs();
-  return reduced("smooth_l1_loss", tenon::where(z < beta, z * z * (0.5 / beta), z - 0.5 * beta), reduction);
+  const Tensor z = (wide(self) - wide(target)).abs();
+  const Tensor loss = tenon::where(z < beta, z * z * (0.5 / beta), z - 0.5 * beta);
+  return rounded(reduced("smooth_l1_loss", loss, reduction), self, target);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   TENON_CHECK(delta > 0, ValueError, "huber_loss: delta must be positive, got ", delta);
-  const Tensor z = (self - target).abs();
-  return reduced("huber_loss", tenon::where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta), reduction);
+  const Tensor z = (wide(self) - wide(target)).abs();
+  const Tensor loss = tenon::where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta);
+  return in_dtype_of(self, reduced("huber_loss", loss, reduction));
 }
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                             int64_t reduction) {
   TENON_CHECK(self.sizes() == target.sizes(), ValueError, "binary_cross_entropy: input ", core::text(self.sizes()),
               " and target ", core::text(target.sizes()), " differ in shape");
-  const Tensor one_log = tenon::clamp_min(tenon::log1p(-self), -100.0), self_log = tenon::clamp_min(self.log(), -100.0);
-  Tensor loss = (target - 1) * one_log - target * self_log;
-  if (weight && weight->defined()) loss = loss * *weight;
-  return reduced("binary_cross_entropy", loss, reduction);
+  const Tensor x = wide(self), t = wide(target);
+  const Tensor one_log = tenon::clamp_min(tenon::log1p(-x), -100.0), log = tenon::clamp_min(x.log(), -100.0);
+  Tensor loss = (t - 1) * one_log - t * log;
+  if (weight && weight->defined()) loss = loss * wide(*weight);
+  return in_dtype_of(self, reduced("binary_cross_entropy", loss, reduction));
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                                         const std::optional<Tensor>& pos_weight, int64_t reduction) {
-  const Tensor log_sigmoid = tenon::log_sigmoid(self);
+  const Tensor x = wide(self), t = wide(target), log_sigmoid = tenon::log_sigmoid(x);
   Tensor loss;
   if (pos_weight && pos_weight->defined()) {
-    loss = (1 - target) * self - ((*pos_weight - 1) * target + 1) * log_sigmoid;
+    loss = (1 - t) * x - ((wide(*pos_weight) - 1) * t + 1) * log_sigmoid;
   } else {
-    loss = (1 - target) * self - log_sigmoid;
+    loss = (1 - t) * x - log_sigmoid;
   }
-  if (weight && weight->defined()) loss = loss * *weight;
-  return reduced("binary_cross_entropy_with_logits", loss, reduction);
+  if (weight && weight->defined()) loss = loss * wide(*weight);
+  return in_dtype_of(target, reduced("binary_cross_entropy_with_logits", loss, reduction));
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
-  const Tensor loss = log_target ? target.exp() * (target - self) : tenon::xlogy(target, target) - target * self;
-  return reduced("kl_div", loss, reduction);
+  const Tensor x = wide(self), t = wide(target);
+  const Tensor loss = log_target ? t.exp() * (t - x) : tenon::xlogy(t, t) - t * x;
+  return rounded(reduced("kl_div", loss, reduction), self, target);
 }
 
 Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin, int64_t reduction) {
-  const Tensor zero = tenon::zeros_like(self);
-  const Tensor apart = tenon::where(target != 1, tenon::clamp_min(margin - self, 0), zero);
-  return reduced("hinge_embedding_loss", apart + tenon::where(target != -1, self, zero), reduction);
+  const Tensor x = wide(self), zero = tenon::zeros_like(x);
+  const Tensor apart = tenon::where(target != 1, tenon::clamp_min(margin - x, 0), zero);
+  return rounded(reduced("hinge_embedding_loss", apart + tenon::where(target != -1, x, zero), reduction), self);
 }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
@@ -71,38 +84,43 @@ Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Ten
   TENON_CHECK(target.dim() == input1.dim() && target.dim() == input2.dim(), ValueError,
               "margin_ranking_loss: expected inputs and target with as many dimensions, got shapes ",
               core::text(input1.sizes()), ", ", core::text(input2.sizes()), ", ", core::text(target.sizes()));
-  return reduced("margin_ranking_loss", tenon::clamp_min(-target * (input1 - input2) + margin, 0), reduction);
+  const Tensor loss = tenon::clamp_min(-wide(target) * (wide(input1) - wide(input2)) + margin, 0);
+  const Tensor out = reduced("margin_ranking_loss", loss, reduction);
+  const ScalarType inputs = result_type(input1, input2), all = promote_types(inputs, target.scalar_type());
+  return is_short_float(all) ? as(out, all) : out;
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   // softplus of -target * self, which does not overflow.
-  return reduced("soft_margin_loss", -tenon::log_sigmoid(target * self), reduction);
+  const Tensor loss = -tenon::log_sigmoid(wide(target) * wide(self));
+  return in_dtype_of(self, reduced("soft_margin_loss", loss, reduction));
 }
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full, double eps,
                         int64_t reduction) {
-  Tensor loss = log_input ? input.exp() - target * input : input - target * (input + eps).log();
+  const Tensor x = wide(input), t = wide(target);
+  Tensor loss = log_input ? x.exp() - t * x : x - t * (x + eps).log();
   if (full) {
-    const Tensor stirling = target * target.log() - target + 0.5 * (target * (2 * M_PI)).log();
-    loss = loss + stirling.masked_fill(target <= 1, 0);
+    const Tensor stirling = t * t.log() - t + 0.5 * (t * (2 * M_PI)).log();
+    loss = loss + stirling.masked_fill(t <= 1, 0);
   }
-  return reduced("poisson_nll_loss", loss, reduction);
+  return rounded(reduced("poisson_nll_loss", loss, reduction), input, target);
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
-  return tenon::norm(x1 - x2 + eps, p, {-1}, keepdim);
+  return rounded(tenon::norm(wide(x1) - wide(x2) + eps, p, {-1}, keepdim), x1, x2);
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
   TENON_CHECK(x1.is_floating_point() || x2.is_floating_point(), TypeError,
               "cosine_similarity: expected a floating dtype, got ", dtype_name(x1.scalar_type()));
   const ScalarType dtype = promote_types(x1.scalar_type(), x2.scalar_type());
-  const auto pair = tenon::broadcast_tensors({x1.to(dtype), x2.to(dtype)});
+  const auto pair = tenon::broadcast_tensors({x1.to(wide(dtype)), x2.to(wide(dtype))});
   const auto unit = [&](const Tensor& x) {
     // The norm below eps is replaced, and has no gradient then.
     return x / tenon::clamp_min(tenon::norm(x, 2, {dim}, true), eps);
   };
-  return (unit(pair[0]) * unit(pair[1])).sum({dim});
+  return as((unit(pair[0]) * unit(pair[1])).sum({dim}), dtype);
 }
 
 Tensor pdist(const Tensor& self, double p) {
@@ -119,10 +137,13 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   TENON_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), ValueError,
               "triplet_margin_loss: expected anchor, positive and negative with as many dimensions, got shapes ",
               core::text(anchor.sizes()), ", ", core::text(positive.sizes()), ", ", core::text(negative.sizes()));
-  const Tensor near = tenon::pairwise_distance(anchor, positive, p, eps);
-  Tensor far = tenon::pairwise_distance(anchor, negative, p, eps);
-  if (swap) far = tenon::minimum(far, tenon::pairwise_distance(positive, negative, p, eps));
-  return reduced("triplet_margin_loss", tenon::clamp_min(near - far + margin, 0), reduction);
+  const Tensor a = wide(anchor), same = wide(positive), other = wide(negative);
+  const Tensor near = tenon::pairwise_distance(a, same, p, eps);
+  Tensor far = tenon::pairwise_distance(a, other, p, eps);
+  if (swap) far = tenon::minimum(far, tenon::pairwise_distance(same, other, p, eps));
+  const Tensor out = reduced("triplet_margin_loss", tenon::clamp_min(near - far + margin, 0), reduction);
+  const ScalarType all = promote_types(result_type(anchor, positive), negative.scalar_type());
+  return is_short_float(all) ? as(out, all) : out;
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin,
@@ -132,12 +153,13 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
               core::text(input1.sizes()), ", ", core::text(input2.sizes()), ", ", core::text(target.sizes()));
   constexpr double kEpsilon = 1e-12;
   const auto dot = [](const Tensor& a, const Tensor& b) { return (a * b).sum({-1}); };
-  const Tensor norms = (dot(input1, input1) + kEpsilon) * (dot(input2, input2) + kEpsilon);
-  const Tensor cosine = dot(input1, input2) / norms.sqrt();
+  const Tensor x = wide(input1), y = wide(input2);
+  const Tensor norms = (dot(x, x) + kEpsilon) * (dot(y, y) + kEpsilon);
+  const Tensor cosine = dot(x, y) / norms.sqrt();
   const Tensor zero = tenon::zeros_like(cosine);
   const Tensor same = tenon::where(target == 1, 1 - cosine, zero);
-  return reduced("cosine_embedding_loss", same + tenon::where(target == -1, tenon::clamp_min(cosine - margin, 0), zero),
-                 reduction);
+  const Tensor loss = same + tenon::where(target == -1, tenon::clamp_min(cosine - margin, 0), zero);
+  return rounded(reduced("cosine_embedding_loss", loss, reduction), input1, input2);
 }
 
 }  // namespace tenon::composite

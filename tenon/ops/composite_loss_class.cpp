@@ -7,6 +7,7 @@
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/reduction.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 
@@ -103,24 +104,25 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const std::o
 Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p, const Scalar& margin,
                          const std::optional<Tensor>& weight, int64_t reduction) {
   TENON_CHECK(p.equal(1) || p.equal(2), ValueError, "multi_margin_loss: p must be 1 or 2, got ", p.toDouble());
-  TENON_CHECK(self.dim() >= 1 && self.dim() <= 2 && self.size(-1) > 0, ValueError,
-              "multi_margin_loss: expected a vector or matrix of scores, got shape ", core::text(self.sizes()));
-  const int64_t n = self.dim() == 2 ? self.size(0) : 1, classes = self.size(-1);
+  TENON_CHECK(self.dim() <= 2 && (self.dim() == 0 || self.size(-1) > 0), ValueError,
+              "multi_margin_loss: expected a score, a vector or a matrix of scores, got shape ",
+              core::text(self.sizes()));
+  const int64_t n = self.dim() == 2 ? self.size(0) : 1, classes = self.dim() ? self.size(-1) : 1;
   TENON_CHECK(target.dim() <= 1 && target.numel() == n, ValueError, "multi_margin_loss: expected ", n,
               " targets, got shape ", core::text(target.sizes()));
   TENON_CHECK(target.scalar_type() == kLong, TypeError, "multi_margin_loss: target must be int64, got ",
               dtype_name(target.scalar_type()));
-  const Tensor x = self.reshape({n, classes}), t = target.reshape({n, 1});
+  const Tensor x = wide(self).reshape({n, classes}), t = target.reshape({n, 1});
   Tensor loss = tenon::clamp_min(x - x.gather(1, t) + margin, 0);
   if (p.equal(2)) loss = loss * loss;
   if (weight && weight->defined()) {
     TENON_CHECK(weight->dim() == 1 && weight->size(0) == classes, ValueError,
                 "multi_margin_loss: weight must have shape [", classes, "], got ", core::text(weight->sizes()));
-    loss = loss * weight->gather(0, t.flatten()).unsqueeze(1);
+    loss = loss * wide(*weight).gather(0, t.flatten()).unsqueeze(1);
   }
   const Tensor own = tenon::arange(classes, t.options()) == t;
   const Tensor out = loss.masked_fill(own, 0).sum({1}) / static_cast<double>(classes);
-  return reduced("multi_margin_loss", self.dim() < 2 || target.dim() == 0 ? out.squeeze(0) : out, reduction);
+  return rounded(reduced("multi_margin_loss", target.dim() == 0 ? out.squeeze(0) : out, reduction), self);
 }
 
 Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -128,7 +130,7 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t 
               "multilabel_margin_loss: expected a vector or matrix of scores and a target of its shape, got shapes ",
               core::text(self.sizes()), " and ", core::text(target.sizes()));
   const int64_t n = self.dim() == 2 ? self.size(0) : 1, classes = self.dim() ? self.size(-1) : 1;
-  const Tensor x = self.reshape({n, classes}), t = target.to(kLong).reshape({n, classes});
+  const Tensor x = wide(self).reshape({n, classes}), t = target.to(kLong).reshape({n, classes});
   const Tensor valid = (t < 0).to(kLong).cumsum(1) == 0;  // up to the first -1
   const Tensor safe = tenon::clamp_min(t, 0);
   const Tensor hit = tenon::zeros_like(t).scatter_add(1, safe, valid.to(kLong)) > 0;
@@ -136,7 +138,7 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t 
   const Tensor gap = tenon::clamp_min(1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1), 0);
   const Tensor counts = tenon::logical_and(valid.unsqueeze(2), tenon::logical_not(hit).unsqueeze(1));
   const Tensor out = gap.masked_fill(tenon::logical_not(counts), 0).sum({1, 2}) / static_cast<double>(classes);
-  return reduced("multilabel_margin_loss", self.dim() < 2 ? out.squeeze(0) : out, reduction);
+  return rounded(reduced("multilabel_margin_loss", self.dim() < 2 ? out.squeeze(0) : out, reduction), self);
 }
 
 }  // namespace tenon::composite

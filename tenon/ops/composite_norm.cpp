@@ -6,6 +6,7 @@
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 namespace {
@@ -101,14 +102,13 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const std::op
               core::text(normalized_shape));
   std::vector<int64_t> dims;
   for (int64_t d = leading; d < input.dim(); ++d) dims.push_back(d);
-  const bool half = input.scalar_type() == kHalf || input.scalar_type() == kBFloat16;
-  const Tensor x = half ? input.to(kFloat) : input;
+  const Tensor x = wide(input);
   const double floor = eps                              ? *eps
                        : input.scalar_type() == kDouble ? std::numeric_limits<double>::epsilon()
                                                         : std::numeric_limits<float>::epsilon();
   Tensor out = x * ((x * x).mean(dims, true) + floor).rsqrt();
-  if (given(weight)) out = out * (half ? weight->to(kFloat) : *weight);
-  return half ? out.to(input.scalar_type()) : out;
+  if (given(weight)) out = out * wide(*weight);
+  return rounded(out, input);
 }
 
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
@@ -117,10 +117,10 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, doub
   const int64_t n = input.size(0), channels = input.size(1);
   if (input.numel() == 0) return input;
   // Channels become the line over which a window moves.
-  const Tensor squares = (input * input).reshape({n, 1, channels, -1});
+  const Tensor x = wide(input), squares = (x * x).reshape({n, 1, channels, -1});
   const Tensor padded = tenon::constant_pad_nd(squares, {0, 0, size / 2, (size - 1) / 2});
   const Tensor mean = tenon::avg_pool2d(padded, {size, 1}, {1, 1}).reshape(input.sizes());
-  return input / (mean * alpha + k).pow(beta);
+  return rounded(x / (mean * alpha + k).pow(beta), input);
 }
 
 }  // namespace tenon::composite

@@ -7,6 +7,7 @@
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 
@@ -90,7 +91,8 @@ Tensor square(const Tensor& self) { return self.scalar_type() == kBool ? self.to
 Tensor round_decimals(const Tensor& self, int64_t decimals) {
   if (decimals == 0 || !isFloatingType(self.scalar_type())) return tenon::round(self);
   const double ten = std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals));
-  return decimals < 0 ? tenon::round(self / ten) * ten : tenon::round(self * ten) / ten;
+  const Tensor x = wide(self);
+  return rounded(decimals < 0 ? tenon::round(x / ten) * ten : tenon::round(x * ten) / ten, self);
 }
 
 Tensor clamp_Tensor(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
@@ -117,23 +119,26 @@ Tensor deg2rad(const Tensor& self) { return self * (3.14159265358979323846 / 180
 Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846); }
 
 Tensor logit(const Tensor& self, std::optional<double> eps) {
-  if (!eps) return tenon::log(self / (1 - self));
+  // 1 - x is a subtraction, which bool has not.
+  const Tensor x = self.scalar_type() == kBool ? self.to(get_default_dtype()) : wide(self);
+  if (!eps) return rounded(tenon::log(x / (1 - x)), self);
   // Above one half the bounds cross: the lower one is tried first.
-  const Tensor high = tenon::where(self > 1 - *eps, 1 - *eps, self), x = tenon::where(self < *eps, *eps, high);
-  return tenon::log(x / (1 - x));
+  const Tensor high = tenon::where(x > 1 - *eps, 1 - *eps, x), y = tenon::where(x < *eps, *eps, high);
+  return rounded(tenon::log(y / (1 - y)), self);
 }
 
 Tensor sinc(const Tensor& self) {
-  const Tensor x = self * 3.14159265358979323846;
-  return tenon::where(self == 0, 1, tenon::sin(x) / tenon::where(self == 0, 1, x));
+  const Tensor x = wide(self) * 3.14159265358979323846;
+  return rounded(tenon::where(self == 0, 1, tenon::sin(x) / tenon::where(self == 0, 1, x)), self);
 }
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {
   TENON_CHECK(p >= 1, ValueError, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   const double dims = static_cast<double>(p);
-  Tensor sum = tenon::lgamma(self);
-  for (int64_t j = 1; j < p; ++j) sum = sum + tenon::lgamma(self - 0.5 * static_cast<double>(j));
-  return sum + dims * (dims - 1) / 4 * std::log(3.14159265358979323846);
+  const Tensor x = wide(self);
+  Tensor sum = tenon::lgamma(x);
+  for (int64_t j = 1; j < p; ++j) sum = sum + tenon::lgamma(x - 0.5 * static_cast<double>(j));
+  return rounded(sum + dims * (dims - 1) / 4 * std::log(3.14159265358979323846), self);
 }
 
 // Values of the dtype itself: the largest finite one is 65504 for float16, not double's.
@@ -155,8 +160,15 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
 
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {
   const double ln2 = 0.69314718055994530942;
-  return tenon::logaddexp(self * ln2, other * ln2) / ln2;
+  return rounded(tenon::logaddexp(wide(self) * ln2, wide(other) * ln2) / ln2, self, other);
 }
-Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) { return self * tenon::pow(2.0, other); }
+Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) {
+  if (isFloatingType(other.scalar_type())) return rounded(wide(self) * tenon::pow(2.0, wide(other)), self, other);
+  // Integers only count. Powers in double, the second one for what the first cannot be: 1e-300 * 2^1500 is a number.
+  const ScalarType t = isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
+  const Tensor n = other.to(kLong).clamp(-4200, 4200), first = tenon::div(n, 3, "trunc"), rest = n - first * 2;
+  const Tensor step = tenon::pow(2.0, first.to(kDouble));
+  return (self.to(kDouble) * step * step * tenon::pow(2.0, rest.to(kDouble))).to(t);
+}
 
 }  // namespace tenon::composite

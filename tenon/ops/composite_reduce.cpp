@@ -6,6 +6,8 @@
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/dims.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 
@@ -15,8 +17,14 @@ Tensor known(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, se
 
 std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
-std::tuple<Tensor, Tensor> with_root(const std::tuple<Tensor, Tensor>& v) {
-  return {tenon::sqrt(std::get<0>(v)), std::get<1>(v)};
+// The root is taken before the variance is rounded, which may not fit into 16 bits.
+Tensor deviation(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+  return rounded(tenon::sqrt(tenon::var(wide(self), dim, correction, keepdim)), self);
+}
+std::tuple<Tensor, Tensor> deviation_and_mean(const Tensor& self, OptionalIntArrayRef dim,
+                                              const std::optional<Scalar>& correction, bool keepdim) {
+  const auto [var, mean] = tenon::var_mean(wide(self), dim, correction, keepdim);
+  return {rounded(tenon::sqrt(var), self), rounded(mean, self)};
 }
 
 }  // namespace
@@ -32,7 +40,8 @@ Tensor mean(const Tensor& self, std::optional<ScalarType> dtype) {
 }
 Tensor nanmean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
   const Tensor count = tenon::sum(tenon::logical_not(tenon::isnan(self.detach())), dim, keepdim);
-  return tenon::nansum(self, dim, keepdim, dtype) / count;
+  const Tensor mean = tenon::nansum(dtype ? self : wide(self), dim, keepdim, dtype) / count;
+  return dtype ? mean : rounded(mean, self);
 }
 
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
@@ -51,11 +60,11 @@ Tensor min_other(const Tensor& self, const Tensor& other) { return tenon::minimu
 
 Tensor std_correction(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
                       bool keepdim) {
-  return tenon::sqrt(tenon::var(self, dim, correction, keepdim));
+  return deviation(self, dim, correction, keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean_correction(const Tensor& self, OptionalIntArrayRef dim,
                                                const std::optional<Scalar>& correction, bool keepdim) {
-  return with_root(tenon::var_mean(self, dim, correction, keepdim));
+  return deviation_and_mean(self, dim, correction, keepdim);
 }
 
 Tensor var(const Tensor& self, bool unbiased) {
@@ -64,9 +73,11 @@ Tensor var(const Tensor& self, bool unbiased) {
 Tensor var_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return tenon::var(self, dim, correction_of(unbiased), keepdim);
 }
-Tensor std(const Tensor& self, bool unbiased) { return tenon::sqrt(composite::var(self, unbiased)); }
+Tensor std(const Tensor& self, bool unbiased) {
+  return deviation(self, OptionalIntArrayRef(), correction_of(unbiased), false);
+}
 Tensor std_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
-  return tenon::sqrt(composite::var_dim(self, dim, unbiased, keepdim));
+  return deviation(self, dim, correction_of(unbiased), keepdim);
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
   return tenon::var_mean(self, OptionalIntArrayRef(), correction_of(unbiased), false);
@@ -75,10 +86,10 @@ std::tuple<Tensor, Tensor> var_mean_dim(const Tensor& self, OptionalIntArrayRef 
   return tenon::var_mean(self, dim, correction_of(unbiased), keepdim);
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
-  return with_root(composite::var_mean(self, unbiased));
+  return deviation_and_mean(self, OptionalIntArrayRef(), correction_of(unbiased), false);
 }
 std::tuple<Tensor, Tensor> std_mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
-  return with_root(composite::var_mean_dim(self, dim, unbiased, keepdim));
+  return deviation_and_mean(self, dim, correction_of(unbiased), keepdim);
 }
 
 Tensor norm_Scalar(const Tensor& self, const Scalar& p) { return tenon::norm(self, p, IntArrayRef(), false); }
@@ -89,10 +100,13 @@ Tensor norm_ScalarOpt_dim_dtype(const Tensor& self, const std::optional<Scalar>&
                                 ScalarType dtype) {
   return tenon::norm(self.to(dtype), p, dim, keepdim);
 }
-Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) { return tenon::norm(self - other, p); }
+Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
+  return rounded(tenon::norm(wide(self) - wide(other), p), self, other);
+}
 
 // The greatest element is taken out, unless it is infinite.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  if (is_short_float(self.scalar_type())) return rounded(composite::logsumexp(wide(self), dim, keepdim), self);
   const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
   if (x.numel() == 0) return tenon::log(tenon::sum(tenon::exp(x), dim, keepdim));
   Tensor top = tenon::amax(x.detach(), dim, true);
@@ -118,10 +132,11 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
 namespace {
 
 // The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
-std::tuple<Tensor, Tensor> middle(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+std::tuple<Tensor, Tensor> middle(const char* name, const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+  wrap(name, dim, self.dim());
   if (self.dim() == 0) return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
   const int64_t n = self.size(dim);
-  TENON_CHECK(n > 0, IndexError, "median: Expected reduction dim ", dim, " to have non-zero size.");
+  TENON_CHECK(n > 0, IndexError, name, ": Expected reduction dim ", dim, " to have non-zero size.");
   auto [sorted, order] = tenon::sort(self.detach(), true, dim, false);
   Tensor at;
   if (isFloatingType(self.scalar_type())) {
@@ -140,20 +155,24 @@ std::tuple<Tensor, Tensor> middle(const Tensor& self, int64_t dim, bool keepdim,
   return keepdim ? std::make_tuple(value, index) : std::make_tuple(value.squeeze(dim), index.squeeze(dim));
 }
 
-Tensor middle_of_all(const Tensor& self, bool ignore_nan) {
-  if (self.numel() == 0) return tenon::full({}, NAN, self.options());
-  return std::get<0>(middle(self.reshape({-1}), 0, false, ignore_nan));
+Tensor middle_of_all(const char* name, const Tensor& self, bool ignore_nan) {
+  if (self.numel() == 0) {
+    TENON_CHECK(isFloatingType(self.scalar_type()), ValueError, name, ": an empty tensor has no median in ",
+                dtype_name(self.scalar_type()), ", which has no NaN; got shape ", core::text(self.sizes()));
+    return tenon::full({}, NAN, self.options().requires_grad(std::nullopt));
+  }
+  return std::get<0>(middle(name, self.reshape({-1}), 0, false, ignore_nan));
 }
 
 }  // namespace
 
-Tensor median(const Tensor& self) { return middle_of_all(self, false); }
-Tensor nanmedian(const Tensor& self) { return middle_of_all(self, true); }
+Tensor median(const Tensor& self) { return middle_of_all("median", self, false); }
+Tensor nanmedian(const Tensor& self) { return middle_of_all("nanmedian", self, true); }
 std::tuple<Tensor, Tensor> median_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return middle(self, dim, keepdim, false);
+  return middle("median", self, dim, keepdim, false);
 }
 std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return middle(self, dim, keepdim, true);
+  return middle("nanmedian", self, dim, keepdim, true);
 }
 
 Tensor trace(const Tensor& self) {

@@ -7,6 +7,7 @@
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 namespace {
@@ -109,7 +110,7 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, co
     check_weights("aweights", *aweights, n);
     result = tenon::promote_types(result, aweights->scalar_type());
   }
-  const ScalarType work = result == kHalf || result == kBFloat16 ? kFloat : result;
+  const ScalarType work = wide(result);
   const Tensor rows = (self.dim() < 2 ? self.reshape({1, -1}) : self).to(work);
   if (!counted && !analytic) {
     const Tensor centred = rows - rows.sum(1, true) / n;
@@ -130,10 +131,10 @@ Tensor corrcoef(const Tensor& self) {
   TENON_CHECK(self.dim() <= 2, ValueError,
               "corrcoef(): expected input to have two or fewer dimensions but got an input with ", self.dim(),
               " dimensions");
-  const Tensor c = tenon::cov(self);
-  if (c.dim() == 0) return c / c;
+  const Tensor c = tenon::cov(wide(self));
+  if (c.dim() == 0) return rounded(c / c, self);
   const Tensor deviation = c.diagonal().sqrt();
-  return tenon::clamp(c / deviation.unsqueeze(1) / deviation.unsqueeze(0), -1, 1);
+  return rounded(tenon::clamp(c / deviation.unsqueeze(1) / deviation.unsqueeze(0), -1, 1), self);
 }
 
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {

@@ -231,7 +231,7 @@ Tensor unfold_copy(const Tensor& self, int64_t dimension, int64_t size, int64_t 
   return self.unfold(dimension, size, step).clone(MemoryFormat::Contiguous);
 }
 Tensor unsqueeze_copy(const Tensor& self, int64_t dim) { return self.unsqueeze(dim).clone(MemoryFormat::Contiguous); }
-Tensor view_copy(const Tensor& self, IntArrayRef size) { return self.view(size).clone(MemoryFormat::Contiguous); }
+Tensor view_copy(const Tensor& self, IntArrayRef size) { return self.clone(MemoryFormat::Contiguous).view(size); }
 
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
   Tensor out = self.clone(MemoryFormat::Contiguous);

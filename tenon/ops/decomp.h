@@ -8,17 +8,16 @@
 
 #include "tenon/abi/primitives.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::decomp {
 
 using Both = std::tuple<Tensor, Tensor>;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-inline bool is_short_float(ScalarType t) { return t == kHalf || t == kBFloat16; }
-inline Tensor as(const Tensor& t, ScalarType dtype) { return t.scalar_type() == dtype ? t : t.to(dtype); }
-// 16-bit floats are computed in float32 and rounded once, as kernels do.
-inline Tensor wide(const Tensor& t) { return is_short_float(t.scalar_type()) ? t.to(kFloat) : t; }
-inline ScalarType wide(ScalarType t) { return is_short_float(t) ? kFloat : t; }
+using composite::as;
+using composite::is_short_float;
+using composite::wide;
 
 inline TensorOptions options_of(const Tensor& t) { return t.options().requires_grad(std::nullopt); }
 inline TensorOptions options_of(const Tensor& t, ScalarType dtype) { return options_of(t).dtype(dtype); }

@@ -97,6 +97,14 @@ Tensor without_elements(const Pool& p, const Tensor& beside) {
   return all;
 }
 
+// Of each line of taps the first largest, or the last NaN.
+Tensor best_tap(const Tensor& x) {
+  const Tensor largest = tenon::prim_reduce(x, -1, TN_FOLD_ARGMAX);
+  if (!isFloatingType(x.scalar_type())) return largest;
+  const Tensor nan = x.isnan(), from_end = tenon::prim_reduce(as(nan.flip({-1}), kLong), -1, TN_FOLD_ARGMAX);
+  return tenon::where(nan.any(-1, true), x.size(-1) - 1 - from_end, largest);
+}
+
 // The largest element of each window, and its place in the plane.
 Both max_pool(const Tensor& self, const Pool& p) {
   const std::vector<int64_t> sizes = pooled_sizes(self, p);
@@ -117,7 +125,7 @@ Both max_pool(const Tensor& self, const Pool& p) {
   std::vector<int64_t> flat = sizes;
   flat.push_back(-1);
   x = x.reshape(split).permute(order).reshape(flat);
-  const Tensor tap = tenon::prim_reduce(x, -1, TN_FOLD_ARGMAX), value = x.gather(-1, tap).squeeze(-1);
+  const Tensor tap = best_tap(x), value = x.gather(-1, tap).squeeze(-1);
   Tensor rest = tap.squeeze(-1), place;
   int64_t stride = 1;
   for (int64_t d = nd; d-- > 0;) {

@@ -229,21 +229,30 @@ template <class T>
 TN_HD T shift_right(T a, T b) {
   return static_cast<T>(a >> static_cast<int>(b));
 }
+// The size of the lowest integer has no place in T, but in the unsigned type; as T it wraps to itself.
 template <class T>
-TN_HD T gcd(T a, T b) {
-  a = abs(a);
-  b = abs(b);
-  while (b != T(0)) {
-    const T m = static_cast<T>(a % b);
+TN_HD std::make_unsigned_t<T> magnitude(T a) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<U>(a < T(0) ? U(0) - static_cast<U>(a) : static_cast<U>(a));
+}
+template <class T>
+TN_HD std::make_unsigned_t<T> common_divisor(T first, T second) {
+  auto a = magnitude(first), b = magnitude(second);
+  while (b != 0) {
+    const auto m = static_cast<std::make_unsigned_t<T>>(a % b);
     a = b;
     b = m;
   }
   return a;
 }
 template <class T>
+TN_HD T gcd(T a, T b) {
+  return static_cast<T>(common_divisor(a, b));
+}
+template <class T>
 TN_HD T lcm(T a, T b) {
-  const T g = gcd(a, b);
-  return g == T(0) ? T(0) : abs(static_cast<T>(a / g * b));
+  const auto g = common_divisor(a, b);
+  return g == 0 ? T(0) : abs(static_cast<T>(static_cast<uint64_t>(magnitude(a) / g) * magnitude(b)));
 }
 
 // 1 / (1 + e^-a) without overflow.
@@ -305,7 +314,8 @@ TN_HD T digamma(T a) {
   if (x == 0) return std::copysign(std::numeric_limits<T>::infinity(), -a);
   if (x < 0) {
     if (x == std::floor(x)) return std::numeric_limits<T>::quiet_NaN();
-    r = -3.14159265358979323846 / std::tan(3.14159265358979323846 * (x - std::floor(x)));
+    // The distance to the nearest integer is exact; that to the one below has lost a small x.
+    r = -3.14159265358979323846 / std::tan(3.14159265358979323846 * (x - std::nearbyint(x)));
     x = 1 - x;
   }
   while (x < 10) {
@@ -337,7 +347,9 @@ TN_HD T i0(T a) {
     sum += term;
     if (term < 1e-17) break;
   }
-  return static_cast<T>(std::exp(x - 0.5 * std::log(6.28318530717958647692 * x)) * sum);
+  // e^x alone overflows before the result does, and a logarithm in the exponent loses what x has in whole digits.
+  const double half = std::exp(0.5 * x);
+  return static_cast<T>(half * (sum / std::sqrt(6.28318530717958647692 * x)) * half);
 }
 
 }  // namespace tenon::sdk::math

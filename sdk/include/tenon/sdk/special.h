@@ -134,12 +134,14 @@ TN_HD inline double hurwitz_zeta(double s, double x) {
   return sum;
 }
 
-// By reflection below zero, with the sine in the precision of T as ATen takes it: at a negative integer the sine of the
-// rounded argument is not zero, and the large finite number that comes out is what programs know.
+// By reflection below zero, about the nearest integer: far from zero the sine of pi x itself has no digits left. At a
+// negative integer, a pole, ATen takes the sine of the rounded argument, in the precision of T, and the large finite
+// number that comes out is what programs know.
 template <class T>
-TN_HD double trigamma_below_zero(T x) {
-  const T pi = static_cast<T>(3.14159265358979323846), s = std::sin(pi * x);
-  return static_cast<double>((pi * pi) / (s * s)) - hurwitz_zeta(2, 1 - static_cast<double>(x));
+TN_HD double trigamma_below_zero(T given) {
+  const double x = static_cast<double>(given), off = x - std::nearbyint(x), pi = 3.14159265358979323846;
+  const double s = off == 0 ? static_cast<double>(std::sin(static_cast<T>(pi) * given)) : std::sin(pi * off);
+  return pi * pi / (s * s) - hurwitz_zeta(2, 1 - x);
 }
 
 template <class T>
