@@ -46,12 +46,20 @@ void put(Resolved& r, int64_t at, Tensor index) {
   r.advanced = true;
 }
 
+// Of dimension `of` of the tensor that is indexed; what is selected from may have lost or gained some.
+int64_t checked_index(const Tensor& self, int64_t of, int64_t given) {
+  const int64_t size = self.size(of);
+  TENON_CHECK(given >= -size && given < size, IndexError, "index: index ", given, " is out of bounds for dimension ",
+              of, " with size ", size);
+  return given;
+}
+
 Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
   Resolved r{self, {}, false};
   int64_t used = consumed(list), rank = self.dim();
   TENON_CHECK(!(rank == 0 && used > 0), IndexError, "index: cannot index a 0-dim tensor; use item()");
   TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
-  int64_t d = 0, covered = 0;  // a mask of n dimensions is one entry of the list
+  int64_t d = 0, of = 0, covered = 0;  // a mask of n dimensions is one entry of the list
   for (const TensorIndex& i : list) {
     switch (i.kind) {
       case TensorIndex::None:
@@ -59,9 +67,10 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
         break;
       case TensorIndex::Ellipsis:
         d += rank - used;
+        of += rank - used;
         break;
       case TensorIndex::Integer:
-        r.self = r.self.select(d, i.integer);
+        r.self = r.self.select(d, checked_index(self, of++, i.integer));
         break;
       case TensorIndex::Boolean:
         r.self = r.self.unsqueeze(d);
@@ -73,16 +82,18 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
           r.self = r.self.slice(d, i.slice.start(), i.slice.stop(), i.slice.step());
         }
         ++d;
+        ++of;
         break;
       case TensorIndex::TensorKind: {
         const Tensor& t = i.tensor;
         bool integer = isIntegralType(t.scalar_type()) && t.scalar_type() != kUInt8;
         if (t.dim() == 0 && integer) {
-          r.self = r.self.select(d, t.item().toLong());
+          r.self = r.self.select(d, checked_index(self, of++, t.item().toLong()));
           break;
         }
         put(r, d - covered, t);
         d += integer ? 1 : t.dim();
+        of += integer ? 1 : t.dim();
         if (!integer) covered += t.dim() - 1;
         break;
       }
