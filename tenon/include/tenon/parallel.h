@@ -18,13 +18,22 @@ inline int get_thread_num() { return core::thread_index(); }
 
 namespace detail {
 // At most 64 blocks, whose borders do not depend on the number of threads.
-inline int64_t parallel_block(int64_t n, int64_t grain) { return std::max<int64_t>({grain, (n + 63) / 64, 1}); }
+inline int64_t parallel_block(int64_t n, int64_t grain) {
+  return std::max<int64_t>({grain, n / 64 + (n % 64 != 0), 1});
+}
+// Whether there are more numbers from begin to end than 63 bits can count: then each half is a range of its own.
+inline bool parallel_halves(int64_t begin, int64_t end) { return begin < 0 && end > INT64_MAX + begin; }
 }  // namespace detail
 
 // Calls f(from, to) for blocks of at least `grain` that cover [begin, end). The first exception is rethrown.
 template <class F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   if (begin >= end) return;
+  if (detail::parallel_halves(begin, end)) {
+    const int64_t middle = begin / 2 + end / 2;
+    parallel_for(begin, middle, grain, f);
+    return parallel_for(middle, end, grain, f);
+  }
   struct Context {
     const F& f;
     int64_t begin;
@@ -42,11 +51,16 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
 template <class T, class F, class Combine>
 T parallel_reduce(int64_t begin, int64_t end, int64_t grain, const T& identity, const F& f, const Combine& combine) {
   if (begin >= end) return identity;
+  if (detail::parallel_halves(begin, end)) {
+    const int64_t middle = begin / 2 + end / 2;
+    const T first = parallel_reduce(begin, middle, grain, identity, f, combine);
+    return combine(first, parallel_reduce(middle, end, grain, identity, f, combine));
+  }
   int64_t block = detail::parallel_block(end - begin, grain);
   struct Slot {
     T value;  // in a struct: std::vector<bool> cannot be written from several threads
   };
-  std::vector<Slot> parts(static_cast<std::size_t>((end - begin + block - 1) / block), Slot{identity});
+  std::vector<Slot> parts(static_cast<std::size_t>((end - begin - 1) / block + 1), Slot{identity});
   parallel_for(begin, end, block, [&](int64_t from, int64_t to) {
     parts[static_cast<std::size_t>((from - begin) / block)].value = f(from, to, identity);
   });
