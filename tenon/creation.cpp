@@ -80,10 +80,10 @@ Tensor from_blob_with(void* data, IntArrayRef sizes, IntArrayRef strides, void (
   Device d = core::resolve(options.device());
   int64_t span = core::checked_numel("from_blob", static_cast<int>(sizes.size()), sizes.data());
   if (!strides.empty()) {
-    int64_t last = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
-    span = span ? last + 1 : 0;
+    span = static_cast<int64_t>(
+        core::checked_extent("from_blob", 1, static_cast<int>(sizes.size()), sizes.data(), strides.data()));
   }
+  TENON_CHECK(data || span == 0, ValueError, "from_blob: argument 'data' is null, but there are ", span, " elements");
   auto storage = core::Storage::wrap(core::device_slot(d.type()), d.index(), data,
                                      static_cast<uint64_t>(span) * core::item_size(dtype), deleter, context);
   Tensor t(core::TensorImpl::make(dtype, std::move(storage), 0, static_cast<int>(sizes.size()), sizes.data(),

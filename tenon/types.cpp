@@ -15,13 +15,14 @@ namespace tenon {
 uint64_t Generator::seed() {
   std::random_device entropy;
   uint64_t s = uint64_t{entropy()} << 32 | entropy();
-  impl_->set_seed(s);
+  impl("seed").set_seed(s);
   return s;
 }
 
 Tensor Generator::get_state() const {
   Tensor t = empty({16}, TensorOptions(kUInt8));
-  uint64_t words[2] = {impl_->seed(), impl_->offset()};
+  const core::GeneratorImpl& own = impl("get_state");
+  uint64_t words[2] = {own.seed(), own.offset()};
   std::memcpy(t.data_ptr(), words, sizeof words);
   return t;
 }
@@ -29,15 +30,17 @@ Tensor Generator::get_state() const {
 void Generator::set_state(const Tensor& state) {
   TENON_CHECK(state.defined() && state.scalar_type() == kUInt8 && state.numel() == 16 && state.is_contiguous(),
               ValueError, "set_state: expected the 16 bytes that get_state returned");
+  core::GeneratorImpl& own = impl("set_state");
   uint64_t words[2];
   std::memcpy(words, state.data_ptr(), sizeof words);
-  impl_->set_seed(words[0]);
-  impl_->set_offset(words[1]);
+  own.set_seed(words[0]);
+  own.set_offset(words[1]);
 }
 
 Generator Generator::clone() const {
-  Generator g = make_generator(device(), impl_->seed());
-  g.impl_->set_offset(impl_->offset());
+  const core::GeneratorImpl& own = impl("clone");
+  Generator g = make_generator(own.device(), own.seed());
+  g.impl_->set_offset(own.offset());
   return g;
 }
 

@@ -41,12 +41,12 @@ class OrderedDict {
   }
 
   const std::string& key_description() const noexcept { return key_description_; }
-  Item& front() { return items_.at(0); }
-  const Item& front() const { return items_.at(0); }
-  Item& back() { return items_.at(items_.size() - 1); }
-  const Item& back() const { return items_.at(items_.size() - 1); }
-  Item& operator[](std::size_t i) { return items_.at(i); }
-  const Item& operator[](std::size_t i) const { return items_.at(i); }
+  Item& front() { return items_[checked(0)]; }
+  const Item& front() const { return items_[checked(0)]; }
+  Item& back() { return items_[checked(items_.size() - 1)]; }
+  const Item& back() const { return items_[checked(items_.size() - 1)]; }
+  Item& operator[](std::size_t i) { return items_[checked(i)]; }
+  const Item& operator[](std::size_t i) const { return items_[checked(i)]; }
   Value& operator[](const Key& key) {
     if (Value* v = find(key)) return *v;
     missing(key);
@@ -116,6 +116,12 @@ class OrderedDict {
   }
 
  private:
+  std::size_t checked(std::size_t i) const {
+    TENON_CHECK(!items_.empty(), IndexError, "OrderedDict: there is no ", key_description_, ": it is empty");
+    TENON_CHECK(i < items_.size(), IndexError, "OrderedDict: index ", i, " is out of bounds for ", items_.size(),
+                " items");
+    return i;
+  }
   [[noreturn]] void missing(const Key& key) const {
     throw ValueError(core::join(key_description_, " '", key, "' is not defined"));
   }

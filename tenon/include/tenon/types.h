@@ -8,6 +8,7 @@
 #include "tenon/core/array_ref.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dtype.h"
+#include "tenon/core/error.h"
 #include "tenon/core/random.h"
 #include "tenon/core/scalar.h"
 
@@ -126,12 +127,12 @@ class TENON_API Generator {
   Generator() = default;
   explicit Generator(core::Ref<core::GeneratorImpl> impl) : impl_(std::move(impl)) {}
   bool defined() const { return static_cast<bool>(impl_); }
-  Device device() const { return impl_->device(); }
-  void set_current_seed(uint64_t seed) { impl_->set_seed(seed); }
-  uint64_t current_seed() const { return impl_->seed(); }
+  Device device() const { return impl("device").device(); }
+  void set_current_seed(uint64_t seed) { impl("set_current_seed").set_seed(seed); }
+  uint64_t current_seed() const { return impl("current_seed").seed(); }
   uint64_t seed();  // a new one from the system's entropy; returned
-  void set_offset(uint64_t offset) { impl_->set_offset(offset); }
-  uint64_t get_offset() const { return impl_->offset(); }
+  void set_offset(uint64_t offset) { impl("set_offset").set_offset(offset); }
+  uint64_t get_offset() const { return impl("get_offset").offset(); }
   Tensor get_state() const;  // 16 bytes as uint8
   void set_state(const Tensor& state);
   Generator clone() const;
@@ -139,6 +140,10 @@ class TENON_API Generator {
   bool operator==(const Generator& o) const { return impl_ == o.impl_; }
 
  private:
+  core::GeneratorImpl& impl(const char* method) const {
+    TENON_CHECK(impl_, ValueError, "Generator.", method, ": the generator is undefined; make_generator() makes one");
+    return *impl_;
+  }
   core::Ref<core::GeneratorImpl> impl_;
 };
 
