@@ -78,7 +78,8 @@ struct CallFrame {
   void restore_args();
 };
 
-// prepare.cpp: device, outputs, arguments as the kernel wants them.
+// prepare.cpp: device, outputs, arguments as the kernel wants them. Also the dtypes that select the kernel and that the
+// row must take.
 void find_device(CallFrame& f);
 // `e` is the kernel that will write them, where it is known.
 void make_outputs(CallFrame& f, const KernelEntry* e = nullptr);

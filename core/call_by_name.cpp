@@ -3,11 +3,15 @@
 #include "call_by_name.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
 
 namespace tenon::core {
 namespace {
@@ -73,8 +77,72 @@ uint64_t accepted(ArgType t) {
   return 0;
 }
 
-// C programs write 1 where a schema says float, and one number where it says int[N].
-tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given) {
+[[noreturn]] TENON_COLD void refuse(const Op& op, const ArgInfo& a, const std::string& why) {
+  throw TypeError(join(op.name, ": argument '", a.name, "' ", why));
+}
+
+// Codes, which a caller may have made up.
+void check_code(const Op& op, const ArgInfo& a, const tn_value& v) {
+  try {
+    if (v.tag == TN_TAG_DTYPE) (void)dtype_from_abi(v.u.dtype);
+    if (v.tag == TN_TAG_DEVICE) (void)device_from_abi(v.u.device);
+  } catch (const Error& e) {
+    throw_error(e.code(), join(op.name, ": argument '", a.name, "': ", e.what()));
+  }
+  if (v.tag == TN_TAG_LAYOUT) {
+    const int slot = layout_slot_from_abi(v.u.i64);
+    TENON_CHECK(slot >= 0 && slot < layout_slots(), ValueError, op.name, ": argument '", a.name,
+                "': there is no layout of number ", v.u.i64);
+  }
+  if (a.type == ArgType::MemoryFormat && v.tag == TN_TAG_I64) {
+    const int64_t last = static_cast<int64_t>(MemoryFormat::ChannelsLast3d);
+    TENON_CHECK(v.u.i64 >= 0 && v.u.i64 <= last, ValueError, op.name, ": argument '", a.name,
+                "': there is no memory format ", v.u.i64);
+  }
+}
+
+// Rows of libtenon compute with real numbers; a kernel of a plugin may know what to do with others.
+void check_scalar(const Op& op, const ArgInfo& a, const tn_value& v) {
+  TENON_CHECK(v.tag <= TN_TAG_COMPLEX && (kNumber >> v.tag & 1), TypeError, op.name, ": argument '", a.name,
+              "': a list of numbers has an entry with tag ", v.tag);
+  if (v.tag != TN_TAG_COMPLEX) return;
+  if (!v.u.ptr) refuse(op, a, "is a null pointer to a complex number");
+  if (op.row_call.load(std::memory_order_relaxed)) refuse(op, a, "cannot take a complex number");
+}
+
+// What a pointer must not be. A pointer that is not null is believed.
+void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
+  switch (v.tag) {
+    case TN_TAG_TENSOR:
+      if (!v.u.tensor) refuse(op, a, "is a null tensor");
+      return;
+    case TN_TAG_STR:
+      if (v.len != 0 && !v.u.str) refuse(op, a, join("is a null text of length ", v.len));
+      return;
+    case TN_TAG_GENERATOR:
+    case TN_TAG_OPAQUE:
+      if (!v.u.ptr) refuse(op, a, "is a null generator; NONE stands for the default one");
+      return;
+    case TN_TAG_COMPLEX:
+      return check_scalar(op, a, v);
+    case TN_TAG_I64_LIST:
+    case TN_TAG_F64_LIST:
+    case TN_TAG_BOOL_LIST:
+    case TN_TAG_SCALAR_LIST:
+    case TN_TAG_TENSOR_LIST:
+      if (v.len != 0 && !v.u.ptr) refuse(op, a, join("is a null list of ", v.len, " entries"));
+      for (uint32_t k = 0; v.tag == TN_TAG_SCALAR_LIST && k < v.len; ++k) check_scalar(op, a, v.u.values[k]);
+      for (uint32_t k = 0; a.type == ArgType::TensorList && k < v.len; ++k) {
+        if (!v.u.tensors[k]) refuse(op, a, join("has a null tensor at position ", k));
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+// C programs write 1 where a schema says float, and one number where it says int[N]; `repeated` keeps N of them.
+tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given, std::deque<std::vector<int64_t>>& repeated) {
   tn_value v = given;
   bool wants_float = a.type == ArgType::Float || a.type == ArgType::OptFloat;
   if (v.tag == TN_TAG_I64 && wants_float) {
@@ -82,14 +150,15 @@ tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given) {
     v.u.f64 = static_cast<double>(given.u.i64);
   } else if (v.tag == TN_TAG_I64 && a.fixed > 0 && (a.type == ArgType::IntList || a.type == ArgType::OptIntList)) {
     v.tag = TN_TAG_I64_LIST;
-    v.len = 1;
-    v.u.i64s = &given.u.i64;
+    v.len = a.fixed;
+    v.u.i64s = repeated.emplace_back(a.fixed, given.u.i64).data();
   }
-  TENON_CHECK(v.tag <= TN_TAG_OPAQUE && (accepted(a.type) >> v.tag & 1), TypeError, op.name, ": argument '", a.name,
-              "' cannot take a value with tag ", v.tag, "; the schema is ", op.schema);
-  TENON_CHECK(v.tag != TN_TAG_TENSOR || v.u.tensor, TypeError, op.name, ": argument '", a.name, "' is a null tensor");
-  bool list = v.tag >= TN_TAG_I64_LIST && v.tag <= TN_TAG_TENSOR_LIST && v.tag != TN_TAG_TENSOR;
-  TENON_CHECK(!list || v.len == 0 || v.u.ptr, TypeError, op.name, ": argument '", a.name, "' is a null list");
+  if (v.tag > TN_TAG_OPAQUE || !(accepted(a.type) >> v.tag & 1)) {
+    refuse(op, a, join("cannot take a value with tag ", v.tag, "; the schema is ", op.schema));
+  }
+  check_pointers(op, a, v);
+  check_code(op, a, v);
+  if (v.tag == TN_TAG_BOOL) v.u.i64 = v.u.i64 != 0;
   if (v.tag == TN_TAG_TENSOR) v.u.tensor = &TensorImpl::from_any_view(v.u.tensor)->view;
   return v;
 }
@@ -131,7 +200,7 @@ void give(tn_value& to, OwnedValue& from) {
 }
 
 // In a list, components by the tensors that they are.
-void resolve_components(tn_value& v, std::vector<std::vector<const tn_tensor*>>& lists) {
+void resolve_components(tn_value& v, std::deque<std::vector<const tn_tensor*>>& lists) {
   if (v.tag != TN_TAG_TENSOR_LIST) return;
   const auto is_part = [](const tn_tensor* t) { return t && t->flags & TN_TENSOR_COMPONENT; };
   if (std::none_of(v.u.tensors, v.u.tensors + v.len, is_part)) return;
@@ -162,24 +231,20 @@ void run_kernel(const Target& t, const tn_value* in, tn_value* out) {
   }
 }
 
-}  // namespace
-
-void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out,
-                  uint32_t n_out) {
-  std::fill_n(out, n_out, tn_value{});
-  Target t = find(name);
+void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out) {
   const Op& op = *t.op;
   TENON_CHECK(n_in <= op.n_args, TypeError, op.name, ": takes ", int{op.n_args}, " arguments, got ", n_in,
               "; the schema is ", op.schema);
   TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
               n_out);
   tn_value full[kMaxArgs];
-  std::vector<std::vector<const tn_tensor*>> lists;
+  std::deque<std::vector<const tn_tensor*>> lists;
+  std::deque<std::vector<int64_t>> repeated;
   for (uint32_t i = 0; i < op.n_args; ++i) {
     const ArgInfo& a = op.args[i];
     TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name, "' is missing; the schema is ",
                 op.schema);
-    full[i] = i < n_in ? converted(op, a, in[i]) : a.value;
+    full[i] = i < n_in ? converted(op, a, in[i], repeated) : a.value;
     resolve_components(full[i], lists);
   }
   if (const RegisteredCall recorded = g_registered_call.load();
@@ -192,6 +257,19 @@ void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint
     run_row(op, row, full, out);
   } else {
     run_kernel(t, full, out);
+  }
+}
+
+}  // namespace
+
+void call_by_name(Caller caller, std::string_view name, const tn_value* in, uint32_t n_in, tn_value* out,
+                  uint32_t n_out) {
+  std::fill_n(out, n_out, tn_value{});
+  const Target t = find(name);
+  try {
+    call_found(caller, t, in, n_in, out, n_out);
+  } catch (...) {
+    rethrow_called(t.op->name);
   }
 }
 

@@ -20,8 +20,11 @@ std::atomic<int> g_densify{-1};
 
 int layout_argument(const Op& op, const tn_value* in) {
   for (int i = 0; i < op.n_args; ++i) {
-    if (in[i].tag == TN_TAG_LAYOUT && in[i].u.i64 != TN_STRIDED)
-      return layout_slot_from_abi(static_cast<uint32_t>(in[i].u.i64));
+    if (in[i].tag != TN_TAG_LAYOUT || in[i].u.i64 == TN_STRIDED) continue;
+    const int slot = layout_slot_from_abi(in[i].u.i64);
+    TENON_CHECK(slot > 0 && slot < layout_slots(), ValueError, op.name, ": argument '", op.args[i].name,
+                "': there is no layout of number ", in[i].u.i64);
+    return slot;
   }
   return 0;
 }
@@ -376,7 +379,6 @@ void call_layout(const Op& op, const tn_value* in, TensorImpl** outs, Form form,
   if (by_components(f)) return;
   infer_results(f);
   find_device(f);
-  if (f.c.checked == ScalarType::Undefined) f.c.checked = f.dtype;
   TENON_CHECK(op_takes(op, f.c.checked), NotImplementedError, op.name, ": not implemented for dtype ",
               dtype_name(f.c.checked), "; it takes ", op.dtypes);
   first_use(f.slot);

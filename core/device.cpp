@@ -267,6 +267,8 @@ tn_device abi_device(Device d) {
 Device device_from_abi(tn_device d) {
   int slot = device_slot_from_abi(d.type);
   TENON_CHECK(slot >= 0, ValueError, "no device type has number ", d.type, "; loaded: ", loaded_devices());
+  TENON_CHECK(d.index >= -1 && d.index <= (slot == 0 ? 0 : INT8_MAX), ValueError, "there is no device ",
+              device_entry(slot).name, ":", d.index);
   if (slot == 0) return Device(DeviceType::CPU);
   return Device(device_entry(slot).type, static_cast<DeviceIndex>(d.index));
 }

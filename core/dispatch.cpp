@@ -197,10 +197,6 @@ TENON_COLD bool copy_across(CallFrame& f) {
   return true;
 }
 
-void check_dtype(CallFrame& f) {
-  if (f.c.checked == ScalarType::Undefined) f.c.checked = f.dtype;
-}
-
 // A view needs no kernel: its geometry is all there is.
 void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   Infer c(op, in, form);
@@ -232,6 +228,7 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   if (g_alike[op.index] != Alike::No && TENON_LIKELY(!g_watched.load(std::memory_order_relaxed)) &&
       call_alike(op, in, outs, form))
     return;
+  if (TENON_UNLIKELY(op.flags & kOpListLengths)) check_list_lengths(op, in);
   if (TENON_UNLIKELY(op.layout != nullptr) || TENON_UNLIKELY(g_layouts_in_use.load(std::memory_order_relaxed))) {
     if (const int layout = layout_of_call(op, in); layout != 0) return call_layout(op, in, outs, form, layout);
   }
@@ -241,7 +238,6 @@ void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   CallFrame f(op, in, outs, form);
   op.infer(f.c);
   find_device(f);
-  check_dtype(f);
   if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && copy_across(f)) return;
   KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
   if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e)) e = nullptr;

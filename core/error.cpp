@@ -3,16 +3,32 @@
 #include "tenon/core/error.h"
 
 #include <charconv>
+#include <new>
+#include <stdexcept>
 
 #include "tenon/core/array_ref.h"
 
 namespace tenon {
 
-void Error::add_context(std::string_view where) {
-  std::string longer;
-  longer.reserve(where.size() + 2 + message_.size());
-  longer.append(where).append(": ").append(message_);
+namespace {
+
+std::string_view base_of(std::string_view op) {
+  op = op.substr(0, op.find_first_of(".: "));
+  return op.size() > 1 && op.back() == '_' ? op.substr(0, op.size() - 1) : op;
+}
+
+}  // namespace
+
+void Error::set_called(std::string_view op) {
+  const std::string_view own = std::string_view(message_).substr(called_);
+  const std::size_t colon = own.find(": ");
+  const bool names_one = colon != own.npos && own.find(' ') > colon;
+  const bool names_this = names_one && base_of(own) == base_of(op);
+  std::string longer = names_this ? std::string() : core::join(op, names_one ? ": in " : ": ");
+  const std::size_t called = longer.size();
+  longer += own;
   message_ = std::move(longer);
+  called_ = called;
 }
 
 namespace core {
@@ -35,6 +51,19 @@ void throw_error(tn_status code, std::string message) {
       throw BackendError(std::move(message));
     default:
       throw Error(std::move(message));
+  }
+}
+
+void rethrow_called(std::string_view op) {
+  try {
+    throw;
+  } catch (Error& e) {
+    e.set_called(op);
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError(join(op, ": out of memory"));
+  } catch (const std::length_error&) {  // of a standard container: beyond what memory could hold
+    throw OutOfMemoryError(join(op, ": out of memory"));
   }
 }
 

@@ -3,11 +3,15 @@
 // What infer functions share: outputs, dimensions, promotion, broadcasting.
 #include "tenon/core/infer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
+#include "tenon/core/device.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
@@ -50,6 +54,35 @@ void check_fits(const char* op, const char* argument, const Scalar& number, Scal
   const std::string value = number.isFloatingPoint() ? join(number.toDouble()) : join(number.toLong());
   throw ValueError(join(op, ": argument '", argument, "': value ", value, " cannot be converted to ", dtype_name(dtype),
                         " without overflow"));
+}
+
+void check_list_lengths(const Op& op, const tn_value* in) {
+  for (int i = 0; i < op.n_args; ++i) {
+    const ArgInfo& a = op.args[i];
+    if (a.lengths != 0 && in[i].tag != TN_TAG_NONE) check_list_length(op, a, in[i].len);
+  }
+}
+
+void wrong_list_length(const Op& op, const ArgInfo& a, std::size_t given) {
+  throw ValueError(join(op.name, ": argument '", a.name, "' needs ", int{a.fixed}, a.fixed == 1 ? " entry" : " entries",
+                        a.lengths & kLengthOne && a.fixed > 1 ? " (or one for all)" : "", ", got ", given));
+}
+
+void too_large(const char* op, const char* what) { throw ValueError(join(op, ": ", what, " does not fit 64 bits")); }
+
+void check_room(const char* op, const char* what, int64_t count, uint64_t bytes) {
+  constexpr int64_t kFew = 1 << 16;
+  if (count <= kFew) return;
+  static const uint64_t memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t total;
+  bool fits = !__builtin_mul_overflow(static_cast<uint64_t>(count), bytes, &total) && total <= memory;
+  if (fits) {
+    void* tried = std::malloc(total);  // limits of the process
+    fits = tried != nullptr;
+    std::free(tried);
+  }
+  TENON_CHECK(fits, OutOfMemoryError, op, ": no memory for ", count, " ", what, " of ", bytes, " bytes and more each");
 }
 
 void Infer::set(int k, IntArrayRef sizes, ScalarType dtype) {
@@ -100,6 +133,36 @@ void Infer::set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int6
   out[k].has_strides = true;
   out[k].alias_of = static_cast<int8_t>(of);
   out[k].byte_offset = static_cast<uint64_t>(element_offset) * t.itemsize();
+}
+
+void Infer::expand_to(int i, IntArrayRef sizes) {
+  const TensorImpl& t = tensor(i);
+  const int lead = static_cast<int>(sizes.size()) - t.ndim();
+  bool fits = lead >= 0;
+  for (int d = 0; fits && d < t.ndim(); ++d) {
+    fits = t.size(d) == 1 || t.size(d) == sizes[static_cast<std::size_t>(d + lead)];
+  }
+  if (!fits) fail<ValueError>(*this, arg(i), " of shape ", text(t.sizes()), " cannot be expanded to ", text(sizes));
+  expand(i);
+}
+
+void Infer::set_device(int i) {
+  if (none(i)) return;
+  try {
+    const Device d = resolve(device_from_abi(in[i].u.device));
+    slot = device_slot(d.type());
+    index = d.index();
+  } catch (...) {
+    rethrow_called(op.name);
+  }
+}
+
+ScalarType Infer::dtype_of(int i) const {
+  try {
+    return dtype_from_abi(in[i].u.dtype);
+  } catch (...) {
+    rethrow_called(op.name);
+  }
 }
 
 std::string Infer::arg(int i) const { return join("argument '", op.args[i].name, "'"); }

@@ -139,7 +139,11 @@ bool decompose(CallFrame& f, const std::string& reason) {
   }
   const Ref<GeneratorImpl> generator = generator_of(f);
   OwnedValue out[kMaxOutputs];
-  f.op().decomposition.load(std::memory_order_acquire)(f.in, out);
+  try {
+    f.op().decomposition.load(std::memory_order_acquire)(f.in, out);
+  } catch (...) {
+    rethrow_called(f.op().name);
+  }
   for (int k = 0; k < f.op().n_results; ++k) {
     if (f.c.out[k].defined && out[k].tensor) {
       const ScalarType dtype = out[k].tensor->dtype;

@@ -74,6 +74,7 @@ void find_device(CallFrame& f) {
   f.slot = slot;
   f.index = index;
   f.dtype = c.compute != ScalarType::Undefined ? c.compute : first != ScalarType::Undefined ? first : c.out[0].dtype;
+  if (c.checked == ScalarType::Undefined) c.checked = f.dtype;
   if (TENON_UNLIKELY(mixed) && !(f.op().flags & kOpCrossDevice)) {
     for (int i = 0; i < f.op().n_args; ++i) {
       const tn_value v = f.in[i];

@@ -138,12 +138,8 @@ tn_value default_value(Record& r, const Arg& a) {
 
 // What of it the callback may set has the form of the first tensor.
 void infer_registered(Infer& c) {
-  // Kernel rows are inferred inside of a frame, of which the sheet is the first member.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"
-  static_assert(offsetof(CallFrame, c) == 0);
-#pragma GCC diagnostic pop
-  auto& f = reinterpret_cast<CallFrame&>(c);
+  TensorImpl* made[kMaxOutputs] = {};
+  CallFrame f(c.op, c.in, made, Form::Functional);  // what the callback's services work on: it is no kernel yet
   Record& r = *record_of(c.op);
   TENON_CHECK(r.present.load(std::memory_order_acquire), NotImplementedError, c.op.name,
               ": the plugin that registered it is closed");
@@ -173,6 +169,7 @@ void infer_registered(Infer& c) {
   call.context = &f;
   call.op = c.op.index;
   const tn_status s = infer(&call, outputs, sizes);
+  drop_outputs(f);  // what a callback should not have allocated
   if (s != TN_OK) throw_error(s, join(c.op.name, ": ", f.error.empty() ? join("status ", s) : f.error));
   for (int k = 0; k < n; ++k) {
     TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, c.op.name, ": infer gave result ", k,
@@ -203,6 +200,7 @@ std::unique_ptr<Op> make_op(Record& r) {
     info.name = a.name.c_str();
     info.type = arg_type(a.type);
     info.fixed = static_cast<uint8_t>(a.type.fixed);
+    info.lengths = a.type.base == "bool" && a.type.fixed > 0 ? uint8_t{kLengthFixed} : uint8_t{0};
     info.mutates = a.mutates;
     info.keyword_only = a.keyword_only;
     info.has_default = a.def.has_value();

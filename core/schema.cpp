@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schema.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace tenon::core {
@@ -190,6 +191,22 @@ Schema parse_schema(const std::string& text) {
   s.canonical = canonical_text(s);
   s.text = text;
   return s;
+}
+
+// ATen writes int[1] for dimensions, of which there may be any number, and takes one number for all of a window's.
+int list_lengths(const Schema& s, const Arg& a) {
+  const int n = a.type.fixed;
+  if (!a.type.list || n == 0) return 0;
+  const auto is = [&](std::string_view name) { return a.name == name; };
+  if (n == 1 && (is("dim") || is("dims") || is("shifts"))) return 0;
+  // Of a row without windows `padding` has two numbers for each dimension.
+  const bool border = is("padding") && std::none_of(s.args.begin(), s.args.end(),
+                                                    [](const Arg& other) { return other.name == "stride"; });
+  const bool window = is("kernel_size") || is("stride") || is("padding") || is("dilation") || is("output_padding");
+  int lengths = kLengthFixed;
+  if (window && !border) lengths |= kLengthOne;
+  if (is("stride") && (!a.def || *a.def == "[]")) lengths |= kLengthNone;  // then that of kernel_size
+  return lengths;
 }
 
 std::string type_name(const Type& t) {

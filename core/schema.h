@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tenon/core/list_length.h"
+
 namespace tenon::core {
 
 struct SchemaError : std::runtime_error {
@@ -54,5 +56,7 @@ struct Schema {
 Schema parse_schema(const std::string& text);
 // The enumerator of ArgType (tenon/core/op.h).
 std::string type_name(const Type& t);
+// Bits of ListLength.
+int list_lengths(const Schema& s, const Arg& a);
 
 }  // namespace tenon::core

@@ -352,6 +352,15 @@ inline bool plain_numel(int ndim, const int64_t* sizes, int64_t* numel) {
   return !odd && n <= kMaxNumel;
 }
 
+// Lack of memory is an error of `op`.
+inline Ref<Storage> make_storage(const char* op, int slot, int index, uint64_t bytes) {
+  try {
+    return Storage::make(slot, index, bytes);
+  } catch (...) {
+    rethrow_called(op);
+  }
+}
+
 // A tensor over the whole of a new storage, but for its sizes and strides.
 __attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype, Ref<Storage>&& storage,
                                                              const tn_device& device) {
@@ -379,7 +388,7 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   if (TENON_UNLIKELY(!plain_numel(ndim, sizes, &numel))) numel = checked_numel(op, ndim, sizes);
   uint64_t bytes = static_cast<uint64_t>(numel) * item;
   if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
-  Ref<Storage> storage = Storage::make(slot, index, bytes);
+  Ref<Storage> storage = make_storage(op, slot, index, bytes);
   if (TENON_UNLIKELY(slot != 0 || ndim > kInlineDims || strides != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, ndim, sizes, strides));
   }
@@ -457,9 +466,11 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
 void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
   TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot), " cannot be resized");
   uint64_t offset = t.byte_offset();
-  uint64_t bytes = offset + static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * t.itemsize();
+  uint64_t bytes = static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * t.itemsize();
+  // The offset of a view without elements can be anything.
+  if (__builtin_add_overflow(bytes, offset, &bytes)) too_large("resize_", "the storage");
   if (bytes > t.storage->bytes) {
-    Ref<Storage> old = t.storage, grown = Storage::make(t.slot, t.index, bytes);
+    Ref<Storage> old = t.storage, grown = make_storage("resize_", t.slot, t.index, bytes);
     if (old->bytes != 0) {
       const tn_device_api* api = device_entry(t.slot).api;
       check_device(t.slot, t.index, "copy",

@@ -8,12 +8,6 @@ namespace {
 
 enum Arg { kInput, kWeight, kBias, kStride, kPadding, kDilation, kTransposed, kOutputPadding, kGroups };
 
-int64_t product(Infer& c, int64_t a, int64_t b) {
-  int64_t out;
-  if (__builtin_mul_overflow(a, b, &out)) fail<ValueError>(c, "the result is too large: ", a, " times ", b);
-  return out;
-}
-
 // A convolution's arguments behind `first` others: one in the backward row, where sizes stand in the bias's place.
 struct Conv {
   Infer& c;
@@ -28,7 +22,7 @@ struct Conv {
   const TensorImpl& weight() const { return c.tensor(first + kWeight); }
   bool transposed() const { return c.flag(first + kTransposed); }
   int64_t groups() const { return c.integer(first + kGroups); }
-  int64_t filters() const { return transposed() ? weight().size(1) * groups() : weight().size(0); }
+  int64_t filters() const { return transposed() ? c.take(Size(weight().size(1)) * groups()) : weight().size(0); }
 };
 
 void Conv::check_parameters(int nd) const {
@@ -63,7 +57,7 @@ void Conv::check_tensors() const {
   }
   const int64_t groups = this->groups(), leading = weight.size(0);
   if (groups <= 0) fail<ValueError>(c, "groups must be positive, got ", groups);
-  const int64_t expected = transposed() ? leading : weight.size(1) * groups;
+  const int64_t expected = transposed() ? leading : c.take(Size(weight.size(1)) * groups);
   if (input.size(1) != expected || leading % groups != 0) {
     fail<ValueError>(c, "groups=", groups, ", weight ", text(weight.sizes()), ": expected input channels ", expected,
                      leading % groups ? " and a first size of weight that groups divides" : "", ", got ", input.size(1),
@@ -93,16 +87,17 @@ int Conv::output_sizes(int64_t* sizes) const {
   sizes[1] = filters();
   for (int d = 0; d < nd; ++d) {
     const int64_t n = input.size(2 + d), stride = item(kStride, d, nd), pad = item(kPadding, d, nd);
-    const int64_t reach = product(c, weight.size(2 + d) - 1, item(kDilation, d, nd)) + 1;
+    const int64_t reach = c.take(Size(weight.size(2 + d) - 1) * item(kDilation, d, nd) + 1);
+    const int64_t padded = c.take(Size(n) + 2 * pad);
     if (transposed) {
-      sizes[2 + d] = product(c, n - 1, stride) - 2 * pad + reach + item(kOutputPadding, d, nd);
+      sizes[2 + d] = c.take(Size(n - 1) * stride - 2 * pad + reach + item(kOutputPadding, d, nd));
     } else {
-      if (weight.size(2 + d) <= 0 || n + 2 * pad < reach) {
+      if (weight.size(2 + d) <= 0 || padded < reach) {
         fail<ValueError>(c, "the kernel of size ", reach, " (with dilation) is larger than the padded input of size ",
-                         n + 2 * pad, " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
+                         padded, " at dimension ", 2 + d, ", input ", text(input.sizes()), ", weight ",
                          text(weight.sizes()));
       }
-      sizes[2 + d] = (n + 2 * pad - reach) / stride + 1;
+      sizes[2 + d] = (padded - reach) / stride + 1;
     }
     if (sizes[2 + d] < (transposed ? 0 : 1)) {
       fail<ValueError>(c, "the output would have size ", sizes[2 + d], " at dimension ", 2 + d, ", input ",
@@ -120,10 +115,10 @@ int64_t positions(Infer& c, int at, int d, int64_t size) {
     fail<ValueError>(c, "kernel_size, dilation and stride must be positive, got ", k, ", ", dilation, ", ", stride);
   }
   if (pad < 0) fail<ValueError>(c, "negative padding is not supported here, got ", pad);
-  const int64_t room = size + 2 * pad - (k - 1) * dilation - 1;
+  const int64_t padded = c.take(Size(size) + 2 * pad), room = padded - (k - 1) * dilation - 1;
   if (room < 0) {
     fail<ValueError>(c, "the window of size ", (k - 1) * dilation + 1, " is larger than the padded image of size ",
-                     size + 2 * pad);
+                     padded);
   }
   return room / stride + 1;
 }
@@ -136,8 +131,9 @@ TENON_INFER(im2col) {
   bool fits = n == 3 || n == 4;
   for (int d = n - 3; fits && d < n; ++d) fits = self.size(d) > 0;
   if (!fits) fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ", text(self.sizes()));
-  const int64_t count = product(c, positions(c, 1, 0, self.size(n - 2)), positions(c, 1, 1, self.size(n - 1)));
-  const int64_t taps = window_entry(c, 1, 0, 2) * window_entry(c, 1, 1, 2), rows = product(c, self.size(n - 3), taps);
+  const int64_t count = c.take(Size(positions(c, 1, 0, self.size(n - 2))) * positions(c, 1, 1, self.size(n - 1)));
+  const int64_t taps = window_entry(c, 1, 0, 2) * window_entry(c, 1, 1, 2);
+  const int64_t rows = c.take(Size(self.size(n - 3)) * taps);
   const int64_t sizes[] = {self.size(0), rows, count};
   c.set(0, n == 4 ? IntArrayRef(sizes) : IntArrayRef(sizes + 1, 2), self.dtype);
 }
@@ -149,7 +145,7 @@ TENON_INFER(col2im) {
   if (c.ints(1).size() != 2) fail<ValueError>(c, "output_size needs 2 entries, got ", text(c.ints(1)));
   const int64_t size[] = {window_entry(c, 1, 0, 2), window_entry(c, 1, 1, 2)};
   const int64_t taps = window_entry(c, 2, 0, 2) * window_entry(c, 2, 1, 2);
-  const int64_t count = product(c, positions(c, 2, 0, size[0]), positions(c, 2, 1, size[1]));
+  const int64_t count = c.take(Size(positions(c, 2, 0, size[0])) * positions(c, 2, 1, size[1]));
   if (self.size(n - 2) % taps != 0 || self.size(n - 1) != count) {
     fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ", text(self.sizes()));
   }

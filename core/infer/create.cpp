@@ -15,16 +15,14 @@ namespace {
 ScalarType read_options(Infer& c, int at, ScalarType if_none) {
   ScalarType dtype = c.dtype(at, if_none);
   // What needs no kernel is for the layout's plugin to make.
-  if (!c.none(at + 1) && c.integer(at + 1) != TN_STRIDED && !(c.op.flags & kOpNoKernel)) {
-    fail<NotImplementedError>(c, "only the strided layout can be made here, got ",
-                              layout_name(layout_slot_from_abi(static_cast<uint32_t>(c.integer(at + 1)))),
-                              "; convert the result: to(layout)");
+  if (!c.none(at + 1) && c.integer(at + 1) != TN_STRIDED) {
+    const std::string_view layout = layout_name(layout_slot_from_abi(c.integer(at + 1)));  // ValueError: no such
+    if (!(c.op.flags & kOpNoKernel)) {
+      fail<NotImplementedError>(c, "only the strided layout can be made here, got ", layout,
+                                "; convert the result: to(layout)");
+    }
   }
-  if (!c.none(at + 2)) {
-    Device d = resolve(device_from_abi(c.in[at + 2].u.device));
-    c.slot = device_slot(d.type());
-    c.index = d.index();
-  }
+  c.set_device(at + 2);
   c.checked = dtype;
   return dtype;
 }
@@ -32,10 +30,10 @@ ScalarType read_options(Infer& c, int at, ScalarType if_none) {
 void channels_last(Infer& c, int k, int ndim) {
   OutMeta& o = c.out[k];
   if (o.ndim != ndim) fail<ValueError>(c, "a channels-last memory format needs ", ndim, " dimensions, got ", o.ndim);
-  int64_t stride = 1;
+  uint64_t stride = 1;  // unsigned: of sizes without elements it may wrap, and others are refused where memory is made
   auto next = [&](int d) {
-    o.strides[d] = stride;
-    stride *= o.sizes[d] > 0 ? o.sizes[d] : 1;
+    o.strides[d] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(o.sizes[d] > 0 ? o.sizes[d] : 1);
   };
   next(1);
   for (int d = ndim - 1; d >= 2; --d) next(d);
@@ -43,9 +41,17 @@ void channels_last(Infer& c, int k, int ndim) {
   o.has_strides = true;
 }
 
-void apply_memory_format(Infer& c, int k, int64_t format) {
-  if (format == static_cast<int64_t>(MemoryFormat::ChannelsLast)) channels_last(c, k, 4);
-  if (format == static_cast<int64_t>(MemoryFormat::ChannelsLast3d)) channels_last(c, k, 5);
+MemoryFormat format_of(Infer& c, int i, MemoryFormat if_none) {
+  const int64_t given = c.integer(i, static_cast<int64_t>(if_none));
+  if (given < 0 || given > static_cast<int64_t>(MemoryFormat::ChannelsLast3d)) {
+    fail<ValueError>(c, c.arg(i), ": there is no memory format ", given);
+  }
+  return static_cast<MemoryFormat>(given);
+}
+
+void apply_memory_format(Infer& c, int k, MemoryFormat format) {
+  if (format == MemoryFormat::ChannelsLast) channels_last(c, k, 4);
+  if (format == MemoryFormat::ChannelsLast3d) channels_last(c, k, 5);
 }
 
 int64_t arange_length(Infer& c, Scalar start, Scalar end, Scalar step, ScalarType dtype) {
@@ -70,21 +76,12 @@ int64_t arange_length(Infer& c, Scalar start, Scalar end, Scalar step, ScalarTyp
   return static_cast<int64_t>(n);
 }
 
-void check_broadcast_to(Infer& c, const TensorImpl& src, const TensorImpl& dst) {
-  int lead = dst.ndim() - src.ndim();
-  bool fits = lead >= 0;
-  for (int d = 0; fits && d < src.ndim(); ++d) fits = src.size(d) == 1 || src.size(d) == dst.size(d + lead);
-  if (!fits) {
-    fail<ValueError>(c, "argument 'src' of shape ", text(src.sizes()), " cannot be expanded to ", text(dst.sizes()));
-  }
-}
-
 }  // namespace
 
 TENON_INFER(empty) {
   ScalarType dtype = read_options(c, 1, get_default_dtype());
   c.set(0, c.ints(0), dtype);
-  apply_memory_format(c, 0, c.integer(5, 0));
+  apply_memory_format(c, 0, format_of(c, 5, MemoryFormat::Contiguous));
 }
 
 TENON_INFER(empty_strided) {
@@ -104,12 +101,12 @@ TENON_INFER(empty_strided) {
 TENON_INFER(empty_like) {
   const TensorImpl& t = c.tensor(0);
   ScalarType dtype = read_options(c, 1, t.dtype);
-  auto format = static_cast<MemoryFormat>(c.integer(5, static_cast<int64_t>(MemoryFormat::Preserve)));
+  const MemoryFormat format = format_of(c, 5, MemoryFormat::Preserve);
   if (format == MemoryFormat::Preserve)
     c.set_like(0, t, dtype);
   else
     c.set(0, t.sizes(), dtype);
-  apply_memory_format(c, 0, static_cast<int64_t>(format));
+  apply_memory_format(c, 0, format);
 }
 
 TENON_INFER(arange) {
@@ -158,17 +155,16 @@ TENON_INFER(triu) { infer_tril(c); }
 
 TENON_INFER(copy) {
   const TensorImpl& self = c.tensor(0);
-  check_broadcast_to(c, c.tensor(1), self);
   c.slot = self.slot;
   c.index = self.index;
   c.set_like(0, self, self.dtype);
-  c.expand(1);
+  c.expand_to(1, self.sizes());
 }
 
 TENON_INFER(clone) {
   const TensorImpl& t = c.tensor(0);
-  int64_t format = c.integer(1, static_cast<int64_t>(MemoryFormat::Preserve));
-  if (format == static_cast<int64_t>(MemoryFormat::Preserve))
+  const MemoryFormat format = format_of(c, 1, MemoryFormat::Preserve);
+  if (format == MemoryFormat::Preserve)
     c.set_like(0, t, t.dtype);
   else
     c.set(0, t.sizes(), t.dtype);
@@ -209,7 +205,7 @@ TENON_INFER(constant_pad_nd) {
   int64_t sizes[kMaxDims];
   for (int d = 0; d < t.ndim(); ++d) {
     int k = t.ndim() - 1 - d;  // pairs run from the last dimension inwards
-    sizes[d] = t.size(d) + (k < n ? pad[2 * k] + pad[2 * k + 1] : 0);
+    sizes[d] = k < n ? c.take(Size(t.size(d)) + pad[2 * k] + pad[2 * k + 1]) : t.size(d);
     if (sizes[d] < 0) {
       fail<ValueError>(c, "pad ", text(pad), " makes dimension ", d, " of size ", t.size(d), " negative");
     }

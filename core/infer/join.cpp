@@ -33,7 +33,7 @@ TENON_INFER(cat) {
       fail<ValueError>(c, "the tensor at position ", k, " of shape ", text(t.sizes()), " does not fit ",
                        text(first->sizes()), " outside of dimension ", dim);
     }
-    if (__builtin_add_overflow(sizes[dim], t.size(dim), &sizes[dim])) fail<ValueError>(c, "the result is too large");
+    sizes[dim] = c.take(Size(sizes[dim]) + t.size(dim));
   }
   c.compute = dtype;
   c.cast(0);

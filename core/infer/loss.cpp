@@ -75,8 +75,9 @@ TENON_INFER(nll_loss_backward) {
   if (!isIntegralType(target.dtype)) {
     fail<TypeError>(c, "target must hold classes of an integral dtype, got ", dtype_name(target.dtype));
   }
+  if (self.ndim() == 0) fail<ValueError>(c, "expected an input of classes, got a 0-dim one");
   const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
-  if (self.ndim() == 0 || target.numel * classes != self.numel) {
+  if (c.take(Size(target.numel) * classes) != self.numel) {
     fail<ValueError>(c, "input ", text(self.sizes()), " and target ", text(target.sizes()), " do not fit");
   }
   const TensorImpl* weight = c.tensor_or_null(3);

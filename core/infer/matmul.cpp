@@ -33,20 +33,12 @@ void same_size(Infer& c, int a, int a_dim, int b, int b_dim) {
 // Output 0 of `sizes`; argument 0 is expanded to it.
 void addend(Infer& c, IntArrayRef sizes) {
   const TensorImpl& self = c.tensor(0);
-  const int lead = static_cast<int>(sizes.size()) - self.ndim();
-  bool fits = lead >= 0;
-  for (int d = 0; fits && d < self.ndim(); ++d) {
-    fits = self.size(d) == 1 || self.size(d) == sizes[static_cast<std::size_t>(d + lead)];
-  }
-  if (!fits) {
-    fail<ValueError>(c, c.arg(0), " of shape ", text(self.sizes()), " cannot be expanded to ", text(sizes));
-  }
+  c.expand_to(0, sizes);
   for (int i = 3; i < c.op.n_args; ++i) {  // beta and alpha
     const bool short_float = self.dtype == kHalf || self.dtype == kBFloat16;
     if (c.op.args[i].type == ArgType::Scalar) c.check_fits(i, short_float ? kFloat : self.dtype);
   }
   c.set(0, sizes, self.dtype);
-  c.expand(0);
 }
 
 void check_matrices(Infer& c, int a, int b) {

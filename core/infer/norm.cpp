@@ -55,7 +55,7 @@ void check_groups(Infer& c, const TensorImpl& input, int first) {
   if (groups <= 0 || channels % groups != 0) {
     fail<ValueError>(c, "the number of channels ", channels, " must be a multiple of the number of groups ", groups);
   }
-  if (n < 0 || plane < 0 || input.numel != n * channels * plane) {
+  if (n < 0 || channels < 0 || plane < 0 || input.numel != c.take(Size(n) * channels * plane)) {
     fail<ValueError>(c, "input ", text(input.sizes()), " does not have N * C * HxW = ", n, " * ", channels, " * ",
                      plane, " elements");
   }

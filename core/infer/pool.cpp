@@ -37,8 +37,10 @@ void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, i
       fail<ValueError>(c, "padding must be at most half of the kernel size, got padding ", p, " and kernel size ",
                        reach);
     }
-    int64_t n = floor_div(self.size(at) + 2 * p - reach + (ceil_mode ? s - 1 : 0), s) + 1;
-    if (ceil_mode && (n - 1) * s >= self.size(at) + p) --n;  // the last window starts inside of the input
+    const int64_t room = c.take(Size(self.size(at)) + 2 * p - reach + (ceil_mode ? s - 1 : 0));
+    int64_t n = floor_div(room, s) + 1;
+    if (ceil_mode && c.take(Size(n - 1) * s) >= c.take(Size(self.size(at)) + p))
+      --n;  // the last window starts inside of the input
     if (n < 1) {
       fail<ValueError>(c, "the output would have size ", n, " at dimension ", at, ": input ", text(self.sizes()),
                        ", kernel_size ", text(kernel));

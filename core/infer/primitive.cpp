@@ -70,11 +70,7 @@ TENON_INFER(prim_argsort) { c.set(0, c.tensor(0).sizes(), kLong); }
 TENON_INFER(prim_philox) {
   if (c.dtype(1, kInt) != kInt)
     fail<TypeError>(c, "words are int32, got ", c.arg(1), " ", dtype_name(c.dtype(1, kInt)));
-  if (!c.none(3)) {
-    const Device d = resolve(device_from_abi(c.in[3].u.device));
-    c.slot = device_slot(d.type());
-    c.index = d.index();
-  }
+  c.set_device(3);
   c.checked = kInt;
   c.set(0, c.ints(0), kInt);
 }

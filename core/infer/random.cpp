@@ -59,7 +59,7 @@ void check_holds(Infer& c, int64_t v, ScalarType t) {
 
 void integers(Infer& c, int64_t from, int64_t last, bool wide) {
   const TensorImpl& t = c.tensor(0);
-  if (last < from) fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", last + 1);
+  if (last < from) fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above ", last);
   check_holds(c, from, t.dtype);
   check_holds(c, last, t.dtype);
   c.set(0, t.sizes(), t.dtype);
@@ -73,6 +73,21 @@ bool above_32_bits(int64_t from, int64_t last) {
 }  // namespace
 
 TENON_INFER(random_fill) { fill_like_self(c); }
+
+// Bounds that the dtype holds, the second not below the first, and a distance that it holds, too.
+TENON_INFER(uniform_fill) {
+  const double from = c.number(1), to = c.number(2);
+  const ScalarType t = c.tensor(0).dtype;
+  for (int i : {1, 2}) {
+    if (!std::isfinite(c.number(i))) fail<ValueError>(c, c.arg(i), " must be finite, got ", c.number(i));
+    c.check_fits(i, t);
+  }
+  if (from > to) fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above 'to' ", to);
+  if (!std::isfinite(to - from) || !fits(Scalar(to - from), t)) {
+    fail<ValueError>(c, "the distance of 'from' ", from, " and 'to' ", to, " is beyond ", dtype_name(t));
+  }
+  fill_like_self(c);
+}
 
 TENON_INFER(normal_fill) {
   if (!(c.number(2) >= 0)) fail<ValueError>(c, "argument 'std' must not be negative, got ", c.number(2));
@@ -114,7 +129,7 @@ TENON_INFER(bernoulli_tensor) {
     fail<TypeError>(c, "argument 'p' must be floating, got ", dtype_name(c.tensor(1).dtype));
   }
   fill_like_self(c);
-  c.expand(1);
+  c.expand_to(1, c.tensor(0).sizes());
 }
 
 TENON_INFER(bernoulli_float) {
@@ -158,11 +173,7 @@ TENON_INFER(randperm) {
   if (c.integer(0) < 0) fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(0));
   ScalarType dtype = c.dtype(2, kLong);
   check_holds(c, std::max<int64_t>(0, c.integer(0) - 1), dtype);
-  if (!c.none(4)) {
-    Device d = resolve(device_from_abi(c.in[4].u.device));
-    c.slot = device_slot(d.type());
-    c.index = d.index();
-  }
+  c.set_device(4);
   c.checked = dtype;
   c.set(0, c.integer(0), dtype);
   c.random_count = static_cast<uint64_t>(c.integer(0)) * 2;

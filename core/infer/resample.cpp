@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of resampling, of borders made of the elements themselves, and of samples at positions of a grid.
-#include "tenon/core/error.h"
-#include "tenon/core/infer.h"
+#include "core/infer/window.h"
 
 namespace tenon::core {
 namespace {
@@ -26,18 +25,19 @@ void need_planes(Infer& c, const TensorImpl& t, int nd) {
 void pad_ends(Infer& c, bool reflect) {
   const TensorImpl& self = c.tensor(0);
   const IntArrayRef pad = c.ints(1);
-  const int nd = static_cast<int>(pad.size()) / 2;
+  const int nd = c.fixed(1) / 2;
   need_planes(c, self, nd);
   int64_t sizes[kMaxDims];
   for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
   for (int k = 0; k < nd; ++k) {
     const int d = self.ndim() - 1 - k;
-    const int64_t before = pad[static_cast<std::size_t>(2 * k)], after = pad[static_cast<std::size_t>(2 * k + 1)];
+    const int64_t before = small_entry(c, 1, static_cast<std::size_t>(2 * k)),
+                  after = small_entry(c, 1, static_cast<std::size_t>(2 * k + 1));
     if (reflect && (before >= sizes[d] || after >= sizes[d])) {
       fail<ValueError>(c, "Padding size should be less than the corresponding input dimension, but got: padding (",
                        before, ", ", after, ") at dimension ", d, " of input ", text(self.sizes()));
     }
-    sizes[d] += before + after;
+    sizes[d] = c.take(Size(sizes[d]) + before + after);
     if (sizes[d] < 1) {
       fail<ValueError>(c, "input ", text(self.sizes()), " is too small for padding ", text(pad), ": dimension ", d,
                        " would have size ", sizes[d]);
@@ -84,7 +84,7 @@ void sample(Infer& c, int nd) {
 TENON_INFER(upsample) {
   const TensorImpl& self = c.tensor(0);
   const IntArrayRef size = c.ints(1);
-  const int nd = static_cast<int>(size.size());
+  const int nd = c.fixed(1);
   if (self.ndim() != nd + 2) fail<ValueError>(c, "needs ", nd + 2, "-D input, got ", self.ndim(), "-D");
   need_sizes(c, size, static_cast<std::size_t>(nd));
   need_planes(c, self, nd);
@@ -96,7 +96,7 @@ TENON_INFER(upsample) {
 TENON_INFER(upsample_backward) {
   const TensorImpl& grad = c.tensor(0);
   const IntArrayRef size = c.ints(1), input = c.ints(2);
-  need_sizes(c, size, input.size() - 2);
+  need_sizes(c, size, static_cast<std::size_t>(c.fixed(1)));
   bool fits = grad.ndim() == static_cast<int>(input.size());
   for (int d = 0; fits && d < grad.ndim(); ++d) {
     const std::size_t i = static_cast<std::size_t>(d);
@@ -115,7 +115,7 @@ TENON_INFER(replication_pad) { pad_ends(c, false); }
 TENON_INFER(pad_backward) {
   const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
   const IntArrayRef pad = c.ints(2);
-  const int nd = static_cast<int>(pad.size()) / 2;
+  const int nd = c.fixed(2) / 2;
   if (grad.dtype != self.dtype) {
     fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
   }
@@ -124,7 +124,8 @@ TENON_INFER(pad_backward) {
   for (int d = 0; fits && d < self.ndim(); ++d) {
     const int k = self.ndim() - 1 - d;
     const std::size_t at = static_cast<std::size_t>(2 * k);
-    fits = grad.size(d) == self.size(d) + (k < nd ? pad[at] + pad[at + 1] : 0);
+    fits = grad.size(d) ==
+           (k < nd ? c.take(Size(self.size(d)) + small_entry(c, 2, at) + small_entry(c, 2, at + 1)) : self.size(d));
   }
   if (!fits) {
     fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit self ", text(self.sizes()), " and padding ",
@@ -136,10 +137,11 @@ TENON_INFER(pad_backward) {
 TENON_INFER(grid_sampler_2d) { sample(c, 2); }
 TENON_INFER(grid_sampler_3d) { sample(c, 3); }
 
-TENON_INFER(grid_sampler_backward) {
+namespace {
+
+void sample_backward(Infer& c, int nd) {
   const TensorImpl &grad = c.tensor(0), &input = c.tensor(1), &grid = c.tensor(2);
-  const int nd = input.ndim() - 2;
-  bool fits = grad.ndim() == nd + 2 && grid.ndim() == nd + 2 && grid.size(nd + 1) == nd &&
+  bool fits = input.ndim() == nd + 2 && grad.ndim() == nd + 2 && grid.ndim() == nd + 2 && grid.size(nd + 1) == nd &&
               input.size(0) == grid.size(0) && grad.size(0) == input.size(0) && grad.size(1) == input.size(1);
   for (int d = 0; fits && d < nd; ++d) fits = grad.size(d + 2) == grid.size(d + 1);
   if (!fits) {
@@ -155,5 +157,10 @@ TENON_INFER(grid_sampler_backward) {
   if (!c.bit(6, 0)) c.set_undefined(0);
   if (!c.bit(6, 1)) c.set_undefined(1);
 }
+
+}  // namespace
+
+TENON_INFER(grid_sampler_2d_backward) { sample_backward(c, 2); }
+TENON_INFER(grid_sampler_3d_backward) { sample_backward(c, 3); }
 
 }  // namespace tenon::core

@@ -27,9 +27,9 @@ struct Rnn {
 };
 
 int64_t Rnn::weights() const {
-  const int64_t hidden = hx().size(2), cells = hx().size(0), d = directions(), biases = c.flag(codes + 1) ? 2 : 0;
-  const int64_t above = cells > d ? (cells - d) * (hidden * d) : 0;
-  return gates() * hidden * (d * input().size(2) + above + cells * (hidden + biases));
+  const Size hidden = hx().size(2), cells = hx().size(0), d = directions(), biases = c.flag(codes + 1) ? 2 : 0;
+  const Size above = hx().size(0) > directions() ? (cells - d) * (hidden * d) : Size(0);
+  return c.take(gates() * hidden * (d * input().size(2) + above + cells * (hidden + biases)));
 }
 
 void Rnn::check_like(int arg, IntArrayRef sizes) const {
@@ -79,7 +79,7 @@ TENON_INFER(fused_rnn_backward) {
   const Rnn rnn{c, 3, 9};
   rnn.check();
   const TensorImpl &x = rnn.input(), &h = rnn.hx();
-  const int64_t output[] = {x.size(0), x.size(1), h.size(2) * rnn.directions()};
+  const int64_t output[] = {x.size(0), x.size(1), c.take(Size(h.size(2)) * rnn.directions())};
   for (int arg : {0, 7}) rnn.check_like(arg, output);
   for (int arg : {1, 2}) rnn.check_like(arg, h.sizes());
   constexpr int kMask = 12;

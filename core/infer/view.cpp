@@ -30,6 +30,15 @@ void finish(Infer& c, const Shape& s, int64_t offset = 0) {
   c.set_view(0, 0, s.sizes(), s.strides(), c.tensor(0).storage_offset() + offset);
 }
 
+// Of views that may have more elements than what they are a view of.
+void check_numel(Infer& c, const Shape& s) { (void)product(s.size, s.n).get(c.op.name, "the number of elements"); }
+
+// By how many elements view and argument begin apart. Only where there are no elements it can be beyond 64 bits.
+int64_t distance(Infer& c, int64_t steps, int64_t stride) {
+  return (Size(steps) * stride + c.tensor(0).storage_offset()).get(c.op.name, "the offset") -
+         c.tensor(0).storage_offset();
+}
+
 void copy_dims(Infer& c, const TensorImpl& t, Shape& s) {
   for (int d = 0; d < t.ndim(); ++d) s.push(c, t.size(d), t.stride(d));
 }
@@ -137,6 +146,7 @@ TENON_INFER(as_strided) {
     fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset, " need ", last + 1,
                      " elements but the storage holds ", held);
   }
+  check_numel(c, s);
   c.set_view(0, 0, s.sizes(), s.strides(), offset);
 }
 
@@ -158,6 +168,7 @@ TENON_INFER(expand) {
     bool keeps = d >= lead && have == size;
     s.push(c, size, keeps ? t.stride(d - lead) : 0);
   }
+  check_numel(c, s);
   finish(c, s);
 }
 
@@ -206,7 +217,7 @@ TENON_INFER(view_dtype) {
       fail<ValueError>(c, "from ", old_name, " to ", new_name, " the last dimension must have stride 1, got ",
                        t.stride(last));
     }
-    bool fits = t.size(last) * from % to == 0 && offset % to == 0;
+    bool fits = c.take(Size(t.size(last)) * from) % to == 0 && offset % to == 0;
     for (int d = 0; d < last; ++d) {
       fits = fits && (t.size(d) <= 1 || t.stride(d) * from % to == 0);
       s.stride[d] = t.stride(d) * from / to;
@@ -215,8 +226,9 @@ TENON_INFER(view_dtype) {
       fail<ValueError>(c, "sizes ", text(t.sizes()), ", strides ", text(t.strides()), " and offset ",
                        t.storage_offset(), " of ", old_name, " do not fall on elements of ", new_name);
     }
-    s.size[last] = t.size(last) * from / to;
+    s.size[last] = c.take(Size(t.size(last)) * from / to);
     s.stride[last] = 1;
+    check_numel(c, s);
   }
   finish(c, s);
   c.out[0].dtype = dtype;
@@ -240,7 +252,7 @@ TENON_INFER(select) {
   for (int k = 0; k < t.ndim(); ++k) {
     if (k != d) s.push(c, t.size(k), t.stride(k));
   }
-  finish(c, s, i * t.stride(d));
+  finish(c, s, distance(c, i, t.stride(d)));
 }
 
 namespace {
@@ -280,7 +292,7 @@ TENON_INFER(slice) {
   copy_dims(c, t, s);
   s.size[d] = slice_length(c, size, from, to, step);
   if (__builtin_mul_overflow(s.stride[d], step, &s.stride[d])) s.stride[d] = 0;  // then at most one element is left
-  finish(c, s, from * t.stride(d));
+  finish(c, s, distance(c, from, t.stride(d)));
 }
 
 TENON_INFER(squeeze) {
@@ -322,7 +334,9 @@ TENON_INFER(unsqueeze) {
   int at = c.dim(c.integer(1), t.ndim() + 1);
   Shape s;
   for (int d = 0; d <= t.ndim(); ++d) {
-    if (d == at) s.push(c, 1, d < t.ndim() ? t.size(d) * t.stride(d) : 1);
+    // Unsigned: without elements it may wrap.
+    const uint64_t whole = d < t.ndim() ? static_cast<uint64_t>(t.size(d)) * static_cast<uint64_t>(t.stride(d)) : 1;
+    if (d == at) s.push(c, 1, static_cast<int64_t>(whole));
     if (d < t.ndim()) s.push(c, t.size(d), t.stride(d));
   }
   finish(c, s);
@@ -338,9 +352,9 @@ TENON_INFER(diagonal) {
     if (d != a && d != b) s.push(c, t.size(d), t.stride(d));
   }
   int64_t length = diagonal_length(t.size(a), t.size(b), offset);
-  s.push(c, length, t.stride(a) + t.stride(b));
-  int64_t start = length == 0 ? 0 : offset >= 0 ? offset * t.stride(b) : -offset * t.stride(a);
-  finish(c, s, start);
+  s.push(c, length, (Size(t.stride(a)) + t.stride(b)).get(c.op.name, "a stride"));
+  const bool below = offset < 0;
+  finish(c, s, length == 0 ? 0 : distance(c, below ? -offset : offset, t.stride(below ? a : b)));
 }
 
 TENON_INFER(unfold) {
@@ -357,6 +371,7 @@ TENON_INFER(unfold) {
     if (__builtin_mul_overflow(stride, step, &s.stride[at])) s.stride[at] = 0;
   }
   s.push(c, size, stride);
+  check_numel(c, s);
   finish(c, s);
 }
 
@@ -378,7 +393,10 @@ void backward_of_view(Infer& c, const Shape& view) {
 
 Shape input_shape(Infer& c) {
   Shape s;
-  for (int64_t n : c.ints(1)) s.push(c, n, 0);
+  for (int64_t n : c.ints(1)) {
+    if (n < 0) fail<ValueError>(c, c.arg(1), " has a negative size: ", text(c.ints(1)));
+    s.push(c, n, 0);
+  }
   return s;
 }
 

@@ -56,8 +56,8 @@ struct Padding {
       *axes[k] = axis(in.size(d), out.size(d), pad[2 * k], reflect);
     }
     const int64_t first = pad[0];
-    before = std::max<int64_t>(0, first);
-    from = std::max<int64_t>(0, -first);
+    before = std::clamp<int64_t>(first, 0, width.out);  // a border may be cut off again behind
+    from = std::clamp<int64_t>(-first, 0, width.in);
     run = std::max<int64_t>(0, std::min(width.out - before, width.in - from));
   }
   int64_t in_plane() const { return depth.in * height.in * width.in; }

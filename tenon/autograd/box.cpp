@@ -53,7 +53,9 @@ namespace {
 }
 bool none(const tn_value& v) { return v.tag == TN_TAG_NONE; }
 Layout layout_of(const tn_value& v) {
-  return static_cast<Layout>(core::layout_slot_from_abi(static_cast<uint32_t>(v.u.i64)));
+  const int slot = core::layout_slot_from_abi(v.u.i64);
+  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError, "there is no layout of number ", v.u.i64);
+  return static_cast<Layout>(slot);
 }
 Tensor shared(const tn_tensor* v) { return Tensor(core::Impl::share(core::TensorImpl::from_view(v))); }
 
@@ -193,7 +195,9 @@ TensorOptions unbox_options(const tn_value* four) {
 }
 UnboxedBools unbox_BoolList(const tn_value& v) {
   if (v.tag != TN_TAG_BOOL_LIST) wrong("a list of bools", v);
-  return {{v.u.bools, v.u.bools + v.len}};
+  UnboxedBools out{{v.u.bools, v.u.bools + v.len}};
+  for (uint8_t& b : out.v) b = b != 0;
+  return out;
 }
 
 void put(core::OwnedValue* out, const Tensor& t) {

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tenon/core/error.h"
+#include "tenon/core/infer.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/op.h"
 #include "tenon/tensor.h"
@@ -77,6 +79,14 @@ inline tn_value box(ArrayRef<bool> v) { return pointer_value(TN_TAG_BOOL_LIST, v
 template <std::size_t N>
 tn_value box(const std::array<bool, N>& v) {
   return pointer_value(TN_TAG_BOOL_LIST, v.data(), N);
+}
+
+// Of a function over others: no call of core sees the list.
+inline void check_length(int id, int at, IntArrayRef v) {
+  core::check_list_length(core::g_rows[id], core::g_rows[id].args[at], v.size());
+}
+inline void check_length(int id, int at, const OptionalIntArrayRef& v) {
+  if (v) check_length(id, at, *v);
 }
 
 class BoxedOptions {
@@ -161,13 +171,19 @@ Device unbox_Device_value(const tn_value& v);
 // const: as good a match as optional's own constructor, which would take the other one, it is preferred.
 struct UnboxedDevice {
   std::optional<Device> v;
-  operator Device() const { return v.value(); }
+  operator Device() const {
+    TENON_CHECK(v, TypeError, "expected a device, got none");
+    return *v;
+  }
   operator std::optional<Device>() { return v; }
 };
 UnboxedDevice unbox_Device(const tn_value& v);
 struct UnboxedLayout {
   std::optional<Layout> v;
-  operator Layout() const { return v.value(); }
+  operator Layout() const {
+    TENON_CHECK(v, TypeError, "expected a layout, got none");
+    return *v;
+  }
   operator std::optional<Layout>() { return v; }
 };
 UnboxedLayout unbox_Layout(const tn_value& v);
@@ -178,10 +194,12 @@ struct UnboxedFormat {
 };
 UnboxedFormat unbox_MemoryFormat(const tn_value& v);
 TensorOptions unbox_options(const tn_value* four);
+// The length is checked with the row's.
 template <std::size_t N>
 std::array<bool, N> unbox_bools(const tn_value& v) {
+  TENON_CHECK(v.len == N, ValueError, "expected a list of ", N, " flags, got ", v.len);
   std::array<bool, N> a{};
-  for (std::size_t i = 0; i < N && i < v.len; ++i) a[i] = v.u.bools[i];
+  for (std::size_t i = 0; i < N && i < v.len; ++i) a[i] = v.u.bools[i] != 0;
   return a;
 }
 struct UnboxedBools {

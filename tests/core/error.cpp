@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
+
 #include "tenon/core/array_ref.h"
 
 using namespace tenon;
@@ -18,11 +21,42 @@ TEST(Error, EachCodeHasItsClass) {
   EXPECT_THROW(core::throw_error(12345, "x"), Error);
 }
 
-TEST(Error, ContextIsPutInFront) {
-  ValueError e("what happened");
-  e.add_context("softmax");
-  EXPECT_STREQ(e.what(), "softmax: what happened");
+TEST(Error, TheOutermostCallIsNamed) {
+  ValueError e("transpose.int: what happened");
+  e.set_called("swapdims");
+  EXPECT_STREQ(e.what(), "swapdims: in transpose.int: what happened");
+  e.set_called("movedim");
+  EXPECT_STREQ(e.what(), "movedim: in transpose.int: what happened");
   EXPECT_EQ(e.code(), TN_ERROR_VALUE);
+}
+
+TEST(Error, AnErrorOfTheCallItselfStaysAsItIs) {
+  for (const char* text : {"add: what", "add_: what", "add.Tensor: what"}) {
+    ValueError e(text);
+    e.set_called("add.Scalar");
+    EXPECT_STREQ(e.what(), text);
+  }
+  ValueError unnamed("no dtype has code 2");
+  unnamed.set_called("full");
+  EXPECT_STREQ(unnamed.what(), "full: no dtype has code 2");
+}
+
+TEST(Error, LackOfMemoryBecomesAnError) {
+  const auto thrown = [](auto fault) {
+    try {
+      try {
+        throw fault;
+      } catch (...) {
+        core::rethrow_called("randn");
+      }
+    } catch (const OutOfMemoryError& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(thrown(std::bad_alloc()), "randn: out of memory");
+  EXPECT_EQ(thrown(std::length_error("x")), "randn: out of memory");
+  EXPECT_THROW(
+      try { throw 5; } catch (...) { core::rethrow_called("randn"); }, int);
 }
 
 TEST(Error, MessagesAreJoinedFromAnything) {

@@ -69,7 +69,7 @@ TEST(Pooling, Gradients) {
 TEST(Windows, ListsAndSizesThatDoNotFit) {
   const Tensor x = ones({1, 1, 4, 4});
   const int64_t huge = int64_t{1} << 62;
-  EXPECT_TEXT(max_pool2d(x, {}), "'kernel_size' needs 2 entries, got []");
+  EXPECT_TEXT(max_pool2d(x, {}), "'kernel_size' needs 2 entries (or one for all), got 0");
   EXPECT_TEXT(max_pool2d(x, {2, 2, 2}), "'kernel_size' needs 2 entries");
   EXPECT_TEXT(avg_pool2d(x, {2}, {1, 1, 1}), "'stride' needs 2 entries");
   EXPECT_TEXT(im2col(x, {}, {1}, {0}, {1}), "'kernel_size' needs 2 entries");

@@ -72,6 +72,9 @@ std::string flags_of(const Row& r) {
   add(r.cross_device, "kOpCrossDevice");
   add(!r.grads.empty(), "kOpDifferentiable");
   add(r.no_kernel, "kOpNoKernel");
+  bool lengths = false;
+  for (const Arg& a : r.schema.args) lengths |= tenon::core::list_lengths(r.schema, a) != 0;
+  add(lengths, "kOpListLengths");
   return f;
 }
 
@@ -83,9 +86,9 @@ std::string entry(const Row& r, std::string& before) {
     bool mutates = a.mutates;
     for (const std::string& m : r.mutates) mutates |= m == a.name;
     before += "    {" + quoted(a.name) + ", ArgType::" + type_name(a.type) + ", " + std::to_string(a.type.fixed) +
-              ", " + (mutates ? "true" : "false") + ", " + (a.keyword_only ? "true" : "false") + ", " +
-              (a.def ? "true" : "false") + ", " + quoted(a.def.value_or("")) + ", " +
-              default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
+              ", " + std::to_string(tenon::core::list_lengths(r.schema, a)) + ", " + (mutates ? "true" : "false") +
+              ", " + (a.keyword_only ? "true" : "false") + ", " + (a.def ? "true" : "false") + ", " +
+              quoted(a.def.value_or("")) + ", " + default_value(a, "default_" + id + "_" + a.name, arrays) + "},\n";
   }
   before += "};\n";
   before.insert(before.rfind("const ArgInfo args_" + id), arrays);

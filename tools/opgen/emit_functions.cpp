@@ -38,7 +38,7 @@ void boxing(const Schema& s, std::string& locals, std::string& values) {
       values += a.name + "_.value(), ";
     } else if (a.type.plain_tensor() && !a.type.optional) {
       values += "box(id, " + at + ", " + a.name + "), ";
-    } else if (a.type.base == "int" && a.type.fixed > 1) {
+    } else if (tenon::core::list_lengths(s, a) & tenon::core::kLengthOne && a.type.fixed > 1) {
       locals += "  const BoxedInts<" + std::to_string(a.type.fixed) + "> " + a.name + "_(" + a.name + ");\n";
       values += a.name + "_.value(), ";
     } else if (a.type.base == "Scalar" && a.type.list) {
@@ -51,13 +51,24 @@ void boxing(const Schema& s, std::string& locals, std::string& values) {
 }
 
 // A function over others would name one of those, or nobody, as the one that an argument is missing of.
-std::string defined_args(const Schema& s) {
+std::string checked_args(const Schema& s) {
   std::string out;
   for (std::size_t i = 0; i < s.args.size(); ++i) {
     if (s.args[i].type.plain_tensor() && !s.args[i].type.optional)
       out += "  check_defined(id, " + std::to_string(i) + ", " + s.args[i].name + ");\n";
+    if (s.args[i].type.base == "int" && tenon::core::list_lengths(s, s.args[i]) != 0)
+      out += "  check_length(id, " + std::to_string(i) + ", " + s.args[i].name + ");\n";
   }
   return out;
+}
+
+// Its errors are of those others, and name them.
+const char* const kNamed = "  } catch (...) {\n    core::rethrow_called(core::g_rows[id].name);\n  }\n";
+
+// What reads codes, which may be made up, before core is called.
+bool takes_codes(const Schema& s) {
+  return std::any_of(s.args.begin(), s.args.end(),
+                     [](const Arg& a) { return a.type.base == "Device" || a.type.base == "Layout"; });
 }
 
 // Nothing is recorded of lists that are written.
@@ -148,8 +159,9 @@ std::string functional(const Row& r, const NodePlan& plan) {
   boxing(s, locals, values);
   std::size_t n = s.results.size();
   std::string out = "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) + ") {\n";
-  out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n" + locals;
-  out += "  const tn_value in[] = {" + values + "};\n" + refused_lists(s);
+  const bool codes = takes_codes(s);
+  out += "  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
+  out += (codes ? "  try {\n" : "") + locals + "  const tn_value in[] = {" + values + "};\n" + refused_lists(s);
   if (n == 0) return out + "  core::call(core::g_rows[id], in, nullptr);\n}\n";
   bool grad = !r.grads.empty();
   if (grad) {
@@ -167,10 +179,11 @@ std::string functional(const Row& r, const NodePlan& plan) {
       out += "    set_history(r" + std::to_string(i) + ", *node, " + std::to_string(i) + ");\n";
     out += finish(plan, "    ", false) + "  }\n";
   }
-  if (n == 1) return out + "  return r0;\n}\n";
+  const std::string end = std::string(codes ? kNamed : "") + "}\n";
+  if (n == 1) return out + "  return r0;\n" + end;
   out += "  return {";
   for (std::size_t i = 0; i < n; ++i) out += (i ? ", " : "") + std::string("std::move(r") + std::to_string(i) + ")";
-  return out + "};\n}\n";
+  return out + "};\n" + end;
 }
 
 std::string inplace_form(const Row& r, const NodePlan& plan) {
@@ -178,11 +191,11 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
   std::string out = "static inline void inplace_" + r.ident() + "(" + params(s, false) +
                     ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
-    out += defined_args(s);
+    out += "  try {\n" + checked_args(s);
     // What the parts save must outlive the write: they see a copy of self.
     return out +
            "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() +
-           "(" + forward_args(s) + "); }(recording() && tracked(self) ? self.clone() : self));\n}\n";
+           "(" + forward_args(s) + "); }(recording() && tracked(self) ? self.clone() : self));\n" + kNamed + "}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);
@@ -240,14 +253,14 @@ std::string out_form(const Row& r, const NodePlan&) {
   for (std::size_t i = 0; i < n; ++i)
     out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
   if (r.composite()) {
-    out += defined_args(s) + "  const Today today;\n  auto computed = composite::" + r.ident() + "(" + forward_args(s) +
-           ");\n";
+    out += "  try {\n" + checked_args(s) + "  const Today today;\n  auto computed = composite::" + r.ident() + "(" +
+           forward_args(s) + ");\n";
     for (std::size_t i = 0; i < n; ++i) {
       std::string k = std::to_string(i);
       out += n > 1 ? "  write_out(id, out" + k + ", std::get<" + k + ">(computed));\n"
                    : "  write_out(id, out, computed);\n";
     }
-    return out + "  return " + back + ";\n}\n";
+    return out + kNamed + "  return " + back + ";\n}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);
@@ -351,9 +364,9 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
     std::string callee = "call_" + r.ident();
     if (r.composite()) {
       out += "static inline " + cpp_result_type(s) + " call_" + r.ident() + "(" + params(s, false) +
-             ") {\n  [[maybe_unused]] constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n" +
-             defined_args(s) + "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) +
-             ");\n}\n";
+             ") {\n  [[maybe_unused]] constexpr int id = op_id::" + r.ident() +
+             ";\n  RowScope scope_of_row(id);\n  try {\n" + checked_args(s) +
+             "  const Today today;\n  return composite::" + r.ident() + "(" + forward_args(s) + ");\n" + kNamed + "}\n";
     } else if (r.function || r.method) {
       out += functional(r, plan);
     }

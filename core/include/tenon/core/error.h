@@ -19,11 +19,13 @@ class TENON_API Error : public std::exception {
   const char* what_without_backtrace() const noexcept { return message_.c_str(); }
   const std::string& msg() const noexcept { return message_; }
   tn_status code() const noexcept { return code_; }
-  // Puts "where: " before the message; used on the way up, by the op that called.
-  void add_context(std::string_view where);
+  // The operator that the program called, where the message is of another one inside of it: "op: in " before it. Of
+  // several calls the outermost remains. "add.Tensor" is the operator of "add: ..." and "add_: ...".
+  void set_called(std::string_view op);
 
  private:
   std::string message_;
+  std::size_t called_ = 0;  // bytes of the message that set_called wrote
   tn_status code_;
 };
 
@@ -47,6 +49,8 @@ namespace core {
 
 // Throws the class that belongs to `code`.
 [[noreturn]] TENON_API TENON_COLD void throw_error(tn_status code, std::string message);
+// In a handler: throws what it caught again, as an Error of this call. Lack of memory becomes an OutOfMemoryError.
+[[noreturn]] TENON_API TENON_COLD void rethrow_called(std::string_view op);
 
 // Joins anything that has a text form; for messages where fmt would cost a header in public code.
 TENON_API std::string text(std::string_view v);

@@ -8,6 +8,7 @@
 
 #include "tenon/core/op.h"
 #include "tenon/core/scalar.h"
+#include "tenon/core/sizes.h"
 
 namespace tenon::core {
 
@@ -30,6 +31,14 @@ struct OutMeta {
 // Fractions may be cut off, and whole negative numbers may wrap to an unsigned dtype, as in -1 for its highest value.
 TENON_API bool fits(const Scalar& number, ScalarType dtype) noexcept;
 TENON_API void check_fits(const char* op, const char* argument, const Scalar& number, ScalarType dtype);
+
+// ValueError unless lists have the lengths that the schema gives them (ArgInfo::lengths).
+TENON_API void check_list_lengths(const Op& op, const tn_value* in);
+[[noreturn]] TENON_API TENON_COLD void wrong_list_length(const Op& op, const ArgInfo& a, std::size_t given);
+inline void check_list_length(const Op& op, const ArgInfo& a, std::size_t n) {
+  if (n == a.fixed || (n == 1 && (a.lengths & kLengthOne)) || (n == 0 && (a.lengths & kLengthNone))) return;
+  wrong_list_length(op, a, n);
+}
 
 class Infer {
  public:
@@ -66,17 +75,23 @@ class Infer {
   bool flag(int i) const { return in[i].u.i64 != 0; }
   double number(int i) const { return in[i].u.f64; }
   IntArrayRef ints(int i) const { return {in[i].u.i64s, in[i].len}; }
+  int fixed(int i) const { return op.args[i].fixed; }  // N of int[N]
   bool bit(int i, int k) const { return in[i].u.bools[k]; }
   Scalar scalar(int i) const { return Scalar::from_abi(in[i]); }
-  ScalarType dtype(int i, ScalarType if_none) const { return none(i) ? if_none : dtype_from_abi(in[i].u.dtype); }
+  ScalarType dtype(int i, ScalarType if_none) const { return none(i) ? if_none : dtype_of(i); }
 
   // Outputs.
   void set(int k, IntArrayRef sizes, ScalarType dtype);
   void set_like(int k, const TensorImpl& t, ScalarType dtype);  // sizes of t; its strides if dense (Preserve)
   void set_view(int k, int of, IntArrayRef sizes, IntArrayRef strides, int64_t element_offset);
+  void set_device(int i);  // that of argument i, if it is given
   void set_undefined(int k) { out[k].defined = false; }
   void cast(int arg) { operands |= uint64_t{1} << arg; }
   void expand(int arg) { broadcasts |= uint64_t{1} << arg; }
+  // The same, after a check that its shape is one that can be expanded to `sizes`.
+  void expand_to(int arg, IntArrayRef sizes);
+  // ValueError if it does not fit 64 bits.
+  int64_t take(Size n) const { return n.get(op.name, "a size of the result"); }
 
   // core::check_fits for a number that is given.
   void check_fits(int i, ScalarType dtype) const {
@@ -91,6 +106,9 @@ class Infer {
   ScalarType promoted(std::initializer_list<int> args) const;
   // Broadcast shape of several tensors into output k. BC01 otherwise.
   void broadcast_shape(int k, std::initializer_list<int> args, ScalarType dtype);
+
+ private:
+  ScalarType dtype_of(int i) const;
 };
 
 // "op: what"; the class of the exception, then the parts of the message.

@@ -38,8 +38,11 @@ TENON_API bool layout_serves(int slot, const Op& op) noexcept;
 extern TENON_API std::atomic<bool> g_layouts_in_use;
 
 inline uint32_t abi_layout(int slot) { return slot == 0 ? TN_STRIDED : TN_LAYOUT_FOREIGN + slot - 1; }
-inline int layout_slot_from_abi(uint32_t id) {
-  return id == TN_STRIDED ? 0 : static_cast<int>(id) - TN_LAYOUT_FOREIGN + 1;
+// -1 for a number that no layout can have.
+inline int layout_slot_from_abi(int64_t id) {
+  if (id == TN_STRIDED) return 0;
+  return id >= TN_LAYOUT_FOREIGN && id < TN_LAYOUT_FOREIGN + INT8_MAX ? static_cast<int>(id - TN_LAYOUT_FOREIGN) + 1
+                                                                      : -1;
 }
 
 // A tensor of a layout, without its components (TensorImpl::set_component).

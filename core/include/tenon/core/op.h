@@ -12,6 +12,7 @@
 #include "tenon/abi/host.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/dtype.h"
+#include "tenon/core/list_length.h"
 #include "tenon/core/tensor_impl.h"
 
 namespace tenon::core {
@@ -48,8 +49,9 @@ enum class ArgType : uint8_t {
 struct ArgInfo {
   const char* name;
   ArgType type;
-  uint8_t fixed;  // int[N], bool[N]: N, else 0
-  bool mutates;   // (a!) or named by `mutates`
+  uint8_t fixed;    // int[N], bool[N]: N, else 0
+  uint8_t lengths;  // of a list: bits of ListLength
+  bool mutates;     // (a!) or named by `mutates`
   bool keyword_only;
   bool has_default;
   const char* def;  // the default as text, as in the schema
@@ -76,6 +78,7 @@ enum OpFlags : uint32_t {
   kOpNoKernel = 512,       // infer and allocation are all there is (empty)
   kOpPrimitive = 1024,     // what other rows decompose into; its own decomposition serves the host alone
   kOpOnPrimitives = 2048,  // decomposes on devices that have kernels for the primitives
+  kOpListLengths = 4096,   // has an argument with ArgInfo::lengths
 };
 
 // Rows that are one call of a primitive: which, and its code of tenon/abi/primitives.h.
