@@ -154,7 +154,7 @@ bool Tensor::is_nonzero() const {
 
 const Tensor& Tensor::set_requires_grad(bool on) const {
   TENON_CHECK(!on || isFloatingType(scalar_type()) || isComplexType(scalar_type()), TypeError,
-              "only floating tensors can require grad, this one is ", dtype_name(scalar_type()));
+              "requires_grad_: only floating tensors can require grad, this one is ", dtype_name(scalar_type()));
   if (on == requires_grad()) return *this;
   TENON_CHECK(is_leaf(), Error,
               "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
@@ -279,7 +279,7 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const {
 }
 
 const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
-  TENON_CHECK(!requires_grad(), Error, "cannot resize a tensor that requires grad");
+  TENON_CHECK(!requires_grad(), Error, "resize_: cannot resize a tensor that requires grad");
   if (layout() != kStrided) {
     _resize_components_(size);
     return *this;

@@ -38,10 +38,10 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, const GridSampleFunc
 }
 
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners) {
-  TENON_CHECK(theta.is_floating_point(), TypeError, "Expected theta to have floating point type, but got ",
+  TENON_CHECK(theta.is_floating_point(), TypeError, "affine_grid: expected theta to have floating point type, but got ",
               toString(theta.scalar_type()));
   for (int64_t n : size) {
-    TENON_CHECK(n > 0, ValueError, "Expected non-zero, positive output size. Got ", core::text(size));
+    TENON_CHECK(n > 0, ValueError, "affine_grid: expected non-zero, positive output size. Got ", core::text(size));
   }
   return tenon::affine_grid_generator(theta, size, align_corners);
 }

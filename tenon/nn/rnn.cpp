@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/modules/rnn.h"
 #include "tenon/ops.h"
@@ -33,11 +34,13 @@ void RNNImplBase<Derived>::reset() {
               "proj_size has to be smaller than hidden_size, got ", o.proj_size(), " and ", o.hidden_size());
   const enumtype::Name mode = o.mode().name();
   const int64_t chunks = mode == enumtype::Name::LSTM ? 4 : mode == enumtype::Name::GRU ? 3 : 1;
-  const int64_t rows = chunks * o.hidden_size(), directions = o.bidirectional() ? 2 : 1;
+  const int64_t rows = (core::Size(chunks) * o.hidden_size()).get("RNN", "hidden_size");
+  const int64_t directions = o.bidirectional() ? 2 : 1;
   flat_weights_.clear();
   const auto add = [&](const char* name, const std::string& suffix, IntArrayRef sizes) {
     flat_weights_.push_back(this->register_parameter(name + suffix, tenon::empty(sizes)));
   };
+  core::check_room("RNN", "layers", o.num_layers(), 4 * sizeof(core::TensorImpl));
   for (int64_t layer = 0; layer < o.num_layers(); ++layer) {
     const int64_t inputs = layer == 0 ? o.input_size() : state_features() * directions;
     for (int64_t d = 0; d < directions; ++d) {

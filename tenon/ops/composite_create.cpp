@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Factories over empty, fill and the kernels of positions.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "factory.h"
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
@@ -124,32 +126,54 @@ Tensor logspace_Scalar_Tensor(const Scalar& start, const Tensor& end, int64_t st
 Tensor eye(int64_t n, const TensorOptions& o) { return tenon::eye(n, n, o); }
 
 namespace {
-// Row and column numbers of the kept elements of a row by col matrix, as one int64 tensor of two rows.
-template <class Keep>
-Tensor triangle_indices(const char* op, int64_t row, int64_t col, const TensorOptions& o, Keep keep) {
-  TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col, " must not be negative");
-  std::vector<int64_t> rows, columns;
-  for (int64_t i = 0; i < row; ++i) {
-    for (int64_t j = 0; j < col; ++j) {
-      if (!keep(i, j)) continue;
-      rows.push_back(i);
-      columns.push_back(j);
+// Elements (i, j) with j - i <= offset; offset in [-row, col].
+core::Size elements_below(int64_t row, int64_t col, int64_t offset) {
+  // Row i has min(i + offset + 1, col) of them, where that is positive: first fewer than col, then all.
+  const int64_t from = std::max<int64_t>(0, -offset), to = std::clamp<int64_t>(col - offset, from, row);
+  const core::Size rising = to - from, first = from + offset + 1, last = to + offset;
+  return rising * (first + last) / 2 + core::Size(row - to) * col;
+}
+
+// Row and column numbers of elements from columns [from(i), to(i)) of each row, n in all, as one tensor of two rows.
+template <class From, class To>
+Tensor triangle_indices(int64_t row, int64_t n, const TensorOptions& o, From from, To to) {
+  Tensor host = empty({2, n}, TensorOptions(kLong));
+  int64_t *rows = host.data_ptr<int64_t>(), *columns = rows + n;
+  for (int64_t i = 0; n > 0 && i < row; ++i) {
+    for (int64_t j = from(i); j < to(i) && n > 0; ++j, --n) {
+      *rows++ = i;
+      *columns++ = j;
     }
   }
-  int64_t n = static_cast<int64_t>(rows.size());
-  Tensor host = empty({2, n}, TensorOptions(kLong));
-  int64_t* p = host.data_ptr<int64_t>();
-  std::copy(rows.begin(), rows.end(), p);
-  std::copy(columns.begin(), columns.end(), p + n);
   return host.to(plain(o).dtype(o.has_dtype() ? o.dtype() : kLong));
+}
+
+void check_matrix(const char* op, int64_t row, int64_t col) {
+  TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col, " must not be negative");
+  constexpr int64_t kMost = int64_t{1} << 61;
+  TENON_CHECK(row <= kMost && col <= kMost, ValueError, op, ": sizes ", row, " and ", col, " are too large");
 }
 }  // namespace
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& o) {
-  return triangle_indices("tril_indices", row, col, o, [=](int64_t i, int64_t j) { return j - i <= offset; });
+  check_matrix("tril_indices", row, col);
+  offset = std::clamp(offset, -row, col);
+  const int64_t n = col == 0 ? 0 : elements_below(row, col, offset).get("tril_indices", "the number of indices");
+  // Rows without elements come first.
+  const int64_t skipped = std::min(row, std::max<int64_t>(0, -offset));
+  const auto to = [&](int64_t i) { return std::min(i + skipped + offset + 1, col); };
+  Tensor r = triangle_indices(
+      row - skipped, n, o, [](int64_t) { return 0; }, to);
+  if (skipped != 0 && n != 0) r.select(0, 0).add_(skipped);
+  return r;
 }
 Tensor triu_indices(int64_t row, int64_t col, int64_t offset, const TensorOptions& o) {
-  return triangle_indices("triu_indices", row, col, o, [=](int64_t i, int64_t j) { return j - i >= offset; });
+  check_matrix("triu_indices", row, col);
+  offset = std::clamp(offset, -row, col);
+  const core::Size below = col == 0 || offset == -row ? core::Size(0) : elements_below(row, col, offset - 1);
+  const int64_t n = (core::Size(row) * col - below).get("triu_indices", "the number of indices");
+  const auto from = [&](int64_t i) { return std::clamp<int64_t>(i + offset, 0, col); };
+  return triangle_indices(row, n, o, from, [&](int64_t) { return col; });
 }
 
 Tensor hann_window(int64_t n, const TensorOptions& o) { return window(n, true, o, hann); }

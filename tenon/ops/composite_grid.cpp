@@ -33,23 +33,44 @@ Tensor diag(const Tensor& self, int64_t diagonal) {
 
 Tensor diagflat(const Tensor& self, int64_t offset) { return self.reshape({-1}).diag_embed(offset); }
 
+namespace {
+
+// Where the elements of blocks of these shapes are in a matrix of `columns` columns, block after block.
+std::vector<int64_t> diagonal_places(const std::vector<Tensor>& blocks, int64_t columns) {
+  std::vector<int64_t> places;
+  int64_t row = 0, column = 0;
+  for (const Tensor& t : blocks) {
+    for (int64_t i = 0; i < t.size(0); ++i) {
+      for (int64_t j = 0; j < t.size(1); ++j) places.push_back((row + i) * columns + column + j);
+    }
+    row += t.size(0);
+    column += t.size(1);
+  }
+  return places;
+}
+
+}  // namespace
+
+// One write of all elements: blocks padded to whole rows and joined would be as many writes as there are blocks, and
+// take the memory of the result twice.
 Tensor block_diag(TensorList tensors) {
   TENON_CHECK(!tensors.empty(), ValueError, "block_diag: expected a non-empty list of tensors");
-  std::vector<Tensor> parts;
-  int64_t columns = 0;
+  std::vector<Tensor> blocks, values;
+  core::Size rows = 0, columns = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     TENON_CHECK(tensors[i].dim() <= 2, ValueError, "block_diag: the tensor at position ", i, " has ", tensors[i].dim(),
                 " dimensions; at most 2 are possible");
-    parts.push_back(tenon::atleast_2d(tensors[i]));
-    columns += parts.back().size(1);
+    blocks.push_back(tenon::atleast_2d(tensors[i]));
+    values.push_back(blocks.back().reshape({-1}));
+    rows += blocks.back().size(0);
+    columns += blocks.back().size(1);
   }
-  int64_t at = 0;
-  for (Tensor& t : parts) {
-    int64_t width = t.size(1);
-    t = t.constant_pad_nd({at, columns - at - width}, 0);
-    at += width;
-  }
-  return cat(parts, 0);
+  const Tensor joined = tenon::cat(values, 0);
+  const int64_t height = rows.get("block_diag", "a size of the result"),
+                width = columns.get("block_diag", "a size of the result");
+  Tensor out = tenon::zeros({height, width}, joined.options().requires_grad(false));
+  const Tensor places = tenon::tensor(diagonal_places(blocks, width), TensorOptions(kLong)).to(joined.device());
+  return out.view({-1}).scatter_(0, places, joined).view({height, width});
 }
 
 std::vector<Tensor> meshgrid_indexing(TensorList tensors, std::string_view indexing) {

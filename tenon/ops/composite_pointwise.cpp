@@ -136,8 +136,10 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   TENON_CHECK(p >= 1, ValueError, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   const double dims = static_cast<double>(p);
   const Tensor x = wide(self);
-  Tensor sum = tenon::lgamma(x);
-  for (int64_t j = 1; j < p; ++j) sum = sum + tenon::lgamma(x - 0.5 * static_cast<double>(j));
+  const ScalarType t = isFloatingType(x.scalar_type()) ? x.scalar_type() : get_default_dtype();
+  // All steps as one tensor: p of a hostile call must fit memory.
+  const Tensor halves = tenon::arange(p, x.options().requires_grad(false).dtype(t)) * 0.5;
+  const Tensor sum = tenon::lgamma(x.unsqueeze(-1) - halves).sum({-1});
   return rounded(sum + dims * (dims - 1) / 4 * std::log(3.14159265358979323846), self);
 }
 

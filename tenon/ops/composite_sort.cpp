@@ -90,14 +90,17 @@ Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, 
   return of.index_select(d, tenon::repeat_interleave(counts, output_size));
 }
 Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim,
-                                  std::optional<int64_t>) {
+                                  std::optional<int64_t> output_size) {
   TENON_CHECK(repeats >= 0, ValueError, "repeat_interleave: repeats is ", repeats, " but must not be negative");
   Tensor of = dim ? self : self.reshape({-1});
   if (of.dim() == 0) of = of.reshape({1});
   int64_t d = wrap("repeat_interleave", dim.value_or(0), of.dim());
   std::vector<int64_t> wide = of.sizes().vec(), joined = wide;
   wide.insert(wide.begin() + d + 1, repeats);
-  joined[static_cast<std::size_t>(d)] *= repeats;
+  int64_t& length = joined[static_cast<std::size_t>(d)];
+  length = (core::Size(length) * repeats).get("repeat_interleave", "the size of the result");
+  TENON_CHECK(output_size.value_or(length) == length, ValueError, "repeat_interleave: argument 'output_size' is ",
+              *output_size, " but the result has ", length, " slices");
   return of.unsqueeze(d + 1).expand(wide).clone(MemoryFormat::Contiguous).view(joined);
 }
 

@@ -55,20 +55,23 @@ std::vector<Tensor> split_Tensor(const Tensor& self, int64_t split_size, int64_t
   int64_t size = self.size(dim);
   TENON_CHECK(split_size > 0 || (split_size == 0 && size == 0), ValueError, "split: split_size is ", split_size,
               " but must be positive for dimension ", dim, " of size ", size);
-  std::vector<int64_t> ends;
-  for (int64_t at = split_size; at < size; at += split_size) ends.push_back(at);
-  ends.push_back(size);
-  return cut(self, dim, ends);
+  const int64_t n = size == 0 ? 1 : (size - 1) / split_size + 1;
+  std::vector<Tensor> out = list_for("split", n);
+  for (int64_t i = 0; i < n; ++i) {
+    out.push_back(self.slice(dim, i * split_size, i + 1 == n ? size : (i + 1) * split_size, 1));
+  }
+  return out;
 }
 
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim) {
   dim = split_dim("split_with_sizes", self, dim);
   std::vector<int64_t> ends;
-  int64_t at = 0;
+  core::Size sum = 0;
   for (int64_t s : split_sizes) {
     TENON_CHECK(s >= 0, ValueError, "split_with_sizes: negative size in ", text(split_sizes));
-    ends.push_back(at += s);
+    ends.push_back((sum += s).get("split_with_sizes", "the sum of split_sizes"));
   }
+  const int64_t at = ends.empty() ? 0 : ends.back();
   TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", text(split_sizes), " sum up to ", at,
               " but dimension ", dim, " has size ", self.size(dim));
   return cut(self, dim, ends);
@@ -87,15 +90,15 @@ std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   dim = split_dim("chunk", self, dim);
   TENON_CHECK(chunks > 0, ValueError, "chunk: argument 'chunks' must be positive, got ", chunks);
-  int64_t size = self.size(dim), part = (size + chunks - 1) / chunks;
-  if (part == 0) return self.split_with_sizes(std::vector<int64_t>(static_cast<std::size_t>(chunks), 0), dim);
+  int64_t size = self.size(dim), part = size / chunks + (size % chunks != 0);
+  if (part == 0) return self.tensor_split(chunks, dim);
   return self.split(part, dim);
 }
 
 std::vector<Tensor> unbind_int(const Tensor& self, int64_t dim) {
   TENON_CHECK(self.dim() > 0, IndexError, "unbind: cannot index a 0-dim tensor; use item()");
   dim = split_dim("unbind", self, dim);
-  std::vector<Tensor> out;
+  std::vector<Tensor> out = list_for("unbind", self.size(dim));
   for (int64_t i = 0; i < self.size(dim); ++i) out.push_back(self.select(dim, i));
   return out;
 }
@@ -104,10 +107,14 @@ std::vector<Tensor> unbind_copy_int(const Tensor& self, int64_t dim) { return cl
 std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {
   dim = split_dim("tensor_split", self, dim);
   TENON_CHECK(sections > 0, ValueError, "tensor_split: argument 'sections' must be positive, got ", sections);
-  int64_t size = self.size(dim), at = 0;
-  std::vector<int64_t> ends;
-  for (int64_t i = 0; i < sections; ++i) ends.push_back(at += size / sections + (i < size % sections ? 1 : 0));
-  return cut(self, dim, ends);
+  const int64_t size = self.size(dim);
+  std::vector<Tensor> out = list_for("tensor_split", sections);
+  for (int64_t i = 0, from = 0; i < sections; ++i) {
+    const int64_t end = from + size / sections + (i < size % sections ? 1 : 0);
+    out.push_back(self.slice(dim, from, end, 1));
+    from = end;
+  }
+  return out;
 }
 
 std::vector<Tensor> tensor_split_indices(const Tensor& self, IntArrayRef indices, int64_t dim) {

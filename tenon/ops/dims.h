@@ -3,9 +3,21 @@
 // Private to libtenon.
 #pragma once
 
+#include <vector>
+
 #include "tenon/core/error.h"
+#include "tenon/core/infer.h"
+#include "tenon/tensor.h"
 
 namespace tenon {
+
+// An empty list with room for n results, each of which takes memory of its own.
+inline std::vector<Tensor> list_for(const char* op, int64_t n) {
+  core::check_room(op, "results", n, sizeof(core::TensorImpl) + sizeof(Tensor));
+  std::vector<Tensor> list;
+  list.reserve(static_cast<std::size_t>(n));
+  return list;
+}
 
 // Dimension d of `rank`, counted from the front. A 0-dim tensor takes what one of a single dimension takes.
 inline int64_t wrap(const char* op, int64_t d, int64_t rank) {
