@@ -28,13 +28,14 @@ struct Resolved {
   bool advanced = false;
 };
 
+bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kUInt8; }
+
 int64_t consumed(ArrayRef<TensorIndex> list) {
   int64_t n = 0;
   for (const TensorIndex& i : list) {
     if (i.kind == TensorIndex::Integer || i.kind == TensorIndex::SliceKind) ++n;
     if (i.kind == TensorIndex::TensorKind) {
-      bool mask = i.tensor.scalar_type() == kBool || i.tensor.scalar_type() == kUInt8;
-      n += mask ? i.tensor.dim() : 1;
+      n += is_mask(i.tensor) ? i.tensor.dim() : 1;
     }
   }
   return n;
@@ -54,7 +55,14 @@ int64_t checked_index(const Tensor& self, int64_t of, int64_t given) {
   return given;
 }
 
-Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
+// A truth value, also a mask without dimensions, is a new dimension with all of the tensor or with nothing.
+void put_truth(Resolved& r, int64_t d, int64_t covered, bool truth) {
+  r.self = r.self.unsqueeze(d);
+  put(r, d - covered, truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
+}
+
+Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> list) {
+  TENON_CHECK(!list.empty(), IndexError, call, ": an empty list of indices; Ellipsis stands for all of the tensor");
   Resolved r{self, {}, false};
   int64_t used = consumed(list), rank = self.dim();
   TENON_CHECK(!(rank == 0 && used > 0), IndexError, "index: cannot index a 0-dim tensor; use item()");
@@ -73,8 +81,7 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
         r.self = r.self.select(d, checked_index(self, of++, i.integer));
         break;
       case TensorIndex::Boolean:
-        r.self = r.self.unsqueeze(d);
-        put(r, d++ - covered, i.integer ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
+        put_truth(r, d++, covered, i.integer);
         break;
       case TensorIndex::SliceKind:
         TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ", i.slice.step());
@@ -89,6 +96,10 @@ Resolved resolve(const Tensor& self, ArrayRef<TensorIndex> list) {
         bool integer = isIntegralType(t.scalar_type()) && t.scalar_type() != kUInt8;
         if (t.dim() == 0 && integer) {
           r.self = r.self.select(d, checked_index(self, of++, t.item().toLong()));
+          break;
+        }
+        if (t.dim() == 0 && is_mask(t)) {
+          put_truth(r, d++, covered, t.is_nonzero());
           break;
         }
         put(r, d - covered, t);
@@ -111,7 +122,7 @@ using indexing::TensorIndex;
 
 Tensor Tensor::index(std::initializer_list<TensorIndex> i) const { return index(ArrayRef<TensorIndex>(i)); }
 Tensor Tensor::index(ArrayRef<TensorIndex> list) const {
-  indexing::Resolved r = indexing::resolve(*this, list);
+  indexing::Resolved r = indexing::resolve("index", *this, list);
   if (!r.advanced) return r.self.is_same(*this) ? alias() : r.self;
   return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices));
 }
@@ -124,7 +135,7 @@ Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Scalar& v
 }
 
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
-  indexing::Resolved r = indexing::resolve(*this, list);
+  indexing::Resolved r = indexing::resolve("index_put_", *this, list);
   if (!r.advanced) {
     Tensor value = v;
     while (value.dim() > r.self.dim() && value.size(0) == 1) value = value.squeeze(0);  // as assignment in numpy
@@ -137,7 +148,7 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
 }
 
 Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
-  indexing::Resolved r = indexing::resolve(*this, list);
+  indexing::Resolved r = indexing::resolve("index_put_", *this, list);
   if (!r.advanced)
     r.self.fill_(v);
   else

@@ -91,6 +91,7 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
   int64_t shape[kMaxDims];
   int n = 0, d = 0, first = -1, last = -1;
   uint64_t indexed = 0;
+  if (c.list_size(arg) == 0) fail<IndexError>(c, "argument 'indices' is an empty list");
   for (int k = 0; k < c.list_size(arg); ++k) {
     const TensorImpl* t = c.list_tensor(arg, k);
     bool mask = t && (t->dtype == kBool || t->dtype == kByte);
@@ -101,6 +102,10 @@ void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
     if (t) {
       if (mask && t->dtype == kByte)
         warn_once("uint8-mask", "deprecated", join(c.op.name, ": a uint8 tensor is used as a mask; use bool"));
+      // It would stand for a dimension that self does not have, and so a false one would be taken for nothing at all.
+      if (mask && covers == 0) {
+        fail<IndexError>(c, "argument 'indices': a mask without dimensions; give self one of size 1 and index it");
+      }
       if (mask && !masks) fail<IndexError>(c, "masks are resolved by index, not here");
       if (!mask && t->dtype != kLong && t->dtype != kInt) {
         fail<IndexError>(c, "index tensors must be int64, int32 or bool, got ", dtype_name(t->dtype));

@@ -93,6 +93,11 @@ auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.
   for (const auto& t : list) refuse_tracked(id, arg, t);
 }
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
+// What a factory made, with what the schema of its row has no argument for.
+inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
+  if (TENON_UNLIKELY(options.requires_grad())) made.set_requires_grad(true);
+  return made;
+}
 // Those that a call which creates a tensor does not give are those of out.
 TensorOptions options_of_out(TensorOptions given, const Tensor& out);
 void write_inplace(int id, const Tensor& self, const Tensor& value);

@@ -19,6 +19,8 @@ void save_index(serialize::OutputArchive& archive, const char* key, std::size_t 
 std::size_t load_index(serialize::InputArchive& archive, const char* key) {
   Tensor t;
   archive.read(key, t, /*is_buffer=*/true);
+  TENON_CHECK(t.numel() == 1 && isIntegralType(t.scalar_type()) && t.item<int64_t>() >= 0, ValueError, "load: '", key,
+              "' of a sampler is not one integer from zero up");
   return static_cast<std::size_t>(t.item<int64_t>());
 }
 
@@ -42,8 +44,9 @@ std::optional<std::vector<std::size_t>> SequentialSampler::next(std::size_t batc
 }
 void SequentialSampler::save(serialize::OutputArchive& archive) const { save_index(archive, "index", index_); }
 void SequentialSampler::load(serialize::InputArchive& archive) {
-  index_ = load_index(archive, "index");
-  TENON_CHECK(index_ <= size_, ValueError, "SequentialSampler: saved index ", index_, " is past size ", size_);
+  const std::size_t index = load_index(archive, "index");
+  TENON_CHECK(index <= size_, ValueError, "SequentialSampler: saved index ", index, " is past size ", size_);
+  index_ = index;
 }
 
 RandomSampler::RandomSampler(int64_t size, ScalarType index_dtype) : indices_(randperm(size, index_dtype)) {}
@@ -70,6 +73,12 @@ void RandomSampler::load(serialize::InputArchive& archive) {
   archive.read("indices", indices, /*is_buffer=*/true);
   TENON_CHECK(indices.dim() == 1 && index <= indices.numel(), ValueError, "RandomSampler: saved index ", index,
               " is past ", indices.numel(), " saved indices");
+  // Row-major, as save() writes them, they are no more than the file has.
+  TENON_CHECK(isIntegralType(indices.scalar_type()) && indices.is_contiguous(), ValueError,
+              "RandomSampler: the saved indices are not a list of integers");
+  TENON_CHECK(
+      indices.numel() == 0 || (indices.min().item<int64_t>() >= 0 && indices.max().item<int64_t>() < indices.numel()),
+      ValueError, "RandomSampler: the saved indices are not those of ", indices.numel(), " examples");
   index_ = index;
   indices_ = indices;
 }
@@ -103,12 +112,13 @@ void DistributedRandomSampler::reset(std::optional<std::size_t> new_size) {
 }
 void DistributedRandomSampler::populate_indices() {
   std::size_t local = local_sample_count();
-  std::size_t total = local * num_replicas_;
-  all_indices_ = range(0, size_);
+  std::size_t total = size_ > 0 ? local * num_replicas_ : 0;
+  // As libtorch: the first examples fill up, or the last are left out, before the order is drawn.
+  all_indices_ = range(0, total);
+  for (std::size_t i = size_; i < total; ++i) all_indices_[i] = i % size_;
   // Not std::shuffle: its order depends on the standard library, and ranks may differ in that.
   std::mt19937_64 rng(epoch_);
-  for (std::size_t i = size_; i > 1; --i) std::swap(all_indices_[i - 1], all_indices_[rng() % i]);
-  for (std::size_t i = 0; size_ > 0 && all_indices_.size() < total; ++i) all_indices_.push_back(all_indices_[i]);
+  for (std::size_t i = total; i > 1; --i) std::swap(all_indices_[i - 1], all_indices_[rng() % i]);
   begin_index_ = rank_ * local;
   end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
 }
@@ -124,9 +134,10 @@ void DistributedRandomSampler::save(serialize::OutputArchive& archive) const {
   save_index(archive, "epoch_", epoch_);
 }
 void DistributedRandomSampler::load(serialize::InputArchive& archive) {
-  set_epoch(load_index(archive, "epoch_"));
+  const std::size_t epoch = load_index(archive, "epoch_"), index = load_index(archive, "sample_index_");
+  set_epoch(epoch);
   populate_indices();
-  sample_index_ = std::clamp(load_index(archive, "sample_index_"), begin_index_, end_index_);
+  sample_index_ = std::clamp(index, begin_index_, end_index_);
 }
 
 DistributedSequentialSampler::DistributedSequentialSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,

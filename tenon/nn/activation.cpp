@@ -46,8 +46,11 @@ void HardshrinkImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardshrink(lambda=" << options.lambda() << ")";
 }
 
-HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) {}
-void HardtanhImpl::reset() {}
+HardtanhImpl::HardtanhImpl(const HardtanhOptions& options_) : options(options_) { HardtanhImpl::reset(); }
+void HardtanhImpl::reset() {
+  TENON_CHECK(options.max_val() > options.min_val(), ValueError, "Hardtanh: max_val=", options.max_val(),
+              " must be greater than min_val=", options.min_val());
+}
 Tensor HardtanhImpl::forward(Tensor input) { return functional::hardtanh(std::move(input), options); }
 void HardtanhImpl::pretty_print(std::ostream& stream) const {
   stream << std::boolalpha << "tenon::nn::Hardtanh(min_val=" << options.min_val() << ", max_val=" << options.max_val()

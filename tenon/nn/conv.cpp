@@ -26,7 +26,7 @@ functional::PadFuncOptions::mode_t pad_mode(PadMode mode) {
 }
 
 template <class Options>
-void check(const char* name, const Options& o) {
+void check_channels(const char* name, const Options& o) {
   TENON_CHECK(o.in_channels() > 0 && o.out_channels() > 0 && o.groups() > 0, ValueError, name,
               ": in_channels, out_channels and groups must be positive, got ", o.in_channels(), ", ", o.out_channels(),
               " and ", o.groups());
@@ -61,6 +61,17 @@ bool all(const ExpandingArray<D>& values, int64_t wanted) {
     if (v != wanted) return false;
   }
   return true;
+}
+
+template <std::size_t D>
+void check(const char* name, const ConvOptions<D>& o) {
+  check_channels(name, o);
+  TENON_CHECK(o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1), ValueError, name,
+              ": padding 'same' needs a stride of 1, got ", core::text(IntArrayRef(o.stride())));
+}
+template <std::size_t D>
+void check(const char* name, const ConvTransposeOptions<D>& o) {
+  check_channels(name, o);
 }
 
 template <std::size_t D, class Options>

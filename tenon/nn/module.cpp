@@ -10,6 +10,7 @@
 #include <typeinfo>
 #include <unordered_set>
 
+#include "tenon/core/log.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -237,6 +238,9 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool
     } else if (given->sizes() != item.value().sizes()) {
       shapes +=
           core::join("; shape of ", item.key(), ": model ", shape_text(item.value()), ", file ", shape_text(*given));
+    } else if (given->layout() != item.value().layout()) {
+      shapes += core::join("; layout of ", item.key(), ": model ", toString(item.value().layout()), ", file ",
+                           toString(given->layout()));
     }
   }
   for (const auto& item : state) {
@@ -251,6 +255,7 @@ void Module::load_state_dict(const OrderedDict<std::string, Tensor>& state, bool
   for (const auto& item : mine) {
     const Tensor* given = state.find(item.key());
     if (given == nullptr || !given->defined() || given->sizes() != item.value().sizes()) continue;
+    if (given->layout() != item.value().layout()) continue;
     Tensor target = item.value();
     target.copy_(*given);
   }
@@ -273,6 +278,8 @@ Tensor& Module::register_parameter(std::string name, Tensor tensor, bool require
                 "' must be a leaf, but it is the result of an operation; register the tensor it is computed from, "
                 "or its detach()");
     tensor.set_requires_grad(requires_grad);
+  } else if (requires_grad) {
+    warn("user", core::join("register_parameter: '", name, "' is undefined and cannot require grad"));
   }
   return parameters_.insert(std::move(name), std::move(tensor));
 }

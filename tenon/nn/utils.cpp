@@ -18,14 +18,14 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
     if (p.grad().defined()) grads.push_back(p.grad());
   }
   if (grads.empty()) return 0;
-  const bool infinite = std::isinf(norm_type);
-  double total = 0;
-  for (const Tensor& g : grads) {
-    const double norm =
-        (infinite ? g.abs().max() : g.detach().norm(Scalar(norm_type))).to(kDouble).template item<double>();
-    total = infinite ? (norm > total || std::isnan(norm) ? norm : total) : total + std::pow(norm, norm_type);
+  // As libtorch: order 0 counts the gradients. Others are norms of the norms, which is also right for the two
+  // infinities.
+  double total = static_cast<double>(grads.size());
+  if (norm_type != 0) {
+    std::vector<double> norms;
+    for (const Tensor& g : grads) norms.push_back(g.detach().norm(Scalar(norm_type)).to(kDouble).item<double>());
+    total = tenon::tensor(norms, kDouble).norm(Scalar(norm_type)).item<double>();
   }
-  if (!infinite) total = std::pow(total, 1.0 / norm_type);
   TENON_CHECK(!error_if_nonfinite || std::isfinite(total), ValueError, "clip_grad_norm_: the norm of order ", norm_type,
               " of the gradients is not finite, so they cannot be clipped");
   const double factor = max_norm / (total + 1e-6);

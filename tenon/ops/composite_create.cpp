@@ -25,7 +25,7 @@ Tensor window(int64_t n, bool periodic, const TensorOptions& o, Tensor (*shape)(
   if (n <= 1) return tenon::ones({n}, o);
   // `phase` runs over [0, 1]; a periodic window leaves out the last point.
   Tensor steps = tenon::arange(n, plain(o).dtype(o.dtype())).div(static_cast<double>(periodic ? n : n - 1));
-  return finish(shape(steps), o);
+  return shape(steps);
 }
 Tensor hann(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.5).add(0.5); }
 Tensor hamming(const Tensor& p) { return p.mul(2 * M_PI).cos().mul(-0.46).add(0.54); }
@@ -38,21 +38,17 @@ Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef strid
   return empty_strided(size, stride, like(self, o));
 }
 
-Tensor zeros(IntArrayRef size, const TensorOptions& o) {
-  return finish(empty(size, plain(o), o.memory_format_opt()).zero_(), o);
-}
+Tensor zeros(IntArrayRef size, const TensorOptions& o) { return empty(size, plain(o), o.memory_format_opt()).zero_(); }
 Tensor zeros_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return finish(empty_like(self, plain(o), format(o, f)).zero_(), o);
+  return empty_like(self, plain(o), format(o, f)).zero_();
 }
 Tensor new_zeros(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
   return tenon::zeros(size, like(self, o));
 }
 
-Tensor ones(IntArrayRef size, const TensorOptions& o) {
-  return finish(empty(size, plain(o), o.memory_format_opt()).fill_(1), o);
-}
+Tensor ones(IntArrayRef size, const TensorOptions& o) { return empty(size, plain(o), o.memory_format_opt()).fill_(1); }
 Tensor ones_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return finish(empty_like(self, plain(o), format(o, f)).fill_(1), o);
+  return empty_like(self, plain(o), format(o, f)).fill_(1);
 }
 Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
   return tenon::ones(size, like(self, o));
@@ -61,10 +57,10 @@ Tensor new_ones(const Tensor& self, IntArrayRef size, const TensorOptions& o) {
 Tensor full(IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   TensorOptions with = plain(o);
   if (!o.has_dtype()) with = with.dtype(v.isFloatingPoint() ? get_default_dtype() : v.type());
-  return finish(empty(size, with, o.memory_format_opt()).fill_(v), o);
+  return empty(size, with, o.memory_format_opt()).fill_(v);
 }
 Tensor full_like(const Tensor& self, const Scalar& v, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return finish(empty_like(self, plain(o), format(o, f)).fill_(v), o);
+  return empty_like(self, plain(o), format(o, f)).fill_(v);
 }
 Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const TensorOptions& o) {
   return tenon::full(size, v, like(self, o));
@@ -72,8 +68,8 @@ Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const Ten
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
   // In a short float a number beyond it is an infinity.
   const ScalarType t = o.dtype_opt().value_or(get_default_dtype());
-  if (t != kHalf && t != kBFloat16) return finish(empty(IntArrayRef(), plain(o)).fill_(s), o);
-  return finish(empty(IntArrayRef(), plain(o).dtype(kDouble)).fill_(s).to(t), o);
+  if (t != kHalf && t != kBFloat16) return empty(IntArrayRef(), plain(o)).fill_(s);
+  return empty(IntArrayRef(), plain(o).dtype(kDouble)).fill_(s).to(t);
 }
 
 Tensor arange(const Scalar& end, const TensorOptions& o) { return tenon::arange(Scalar(0), end, Scalar(1), o); }
@@ -89,7 +85,7 @@ Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, co
   ScalarType dtype = o.dtype();
   Tensor steps =
       tenon::arange(Scalar(0), Scalar(n), Scalar(1), plain(o).dtype(isFloatingType(dtype) ? kDouble : dtype));
-  return finish(steps.mul(step).add(start).to(dtype), o);
+  return steps.mul(step).add(start).to(dtype);
 }
 Tensor range(const Scalar& start, const Scalar& end, const TensorOptions& o) {
   return tenon::range(start, end, Scalar(1), o);

@@ -43,14 +43,34 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
   return in_dtype_of(self, reduced("huber_loss", loss, reduction));
 }
 
+namespace {
+
+// The target in the shape of the input, where it has that but for dimensions of size 1, as torch has it: a column of
+// outputs meets a vector of labels element by element, and is not broadcast to a square.
+Tensor fitted(const char* op, const Tensor& target, const Tensor& input) {
+  if (target.sizes() == input.sizes()) return target;
+  const std::vector<int64_t> from = target.squeeze().sizes().vec(), to = input.squeeze().sizes().vec();
+  bool fits = from.size() <= to.size();
+  for (std::size_t d = 1; fits && d <= from.size(); ++d) fits = from[from.size() - d] == to[to.size() - d];
+  TENON_CHECK(fits, ValueError, op, ": input ", core::text(input.sizes()), " and target ", core::text(target.sizes()),
+              " differ in shape");
+  return target.squeeze().expand(to).reshape(input.sizes());
+}
+
+void check_shape(const char* op, const Tensor& loss, const char* what, const Tensor& given) {
+  TENON_CHECK(loss.sizes() == given.sizes(), ValueError, op, ": the operands broadcast to ", core::text(loss.sizes()),
+              ", which is not the shape of the ", what, ", ", core::text(given.sizes()));
+}
+
+}  // namespace
+
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                             int64_t reduction) {
-  TENON_CHECK(self.sizes() == target.sizes(), ValueError, "binary_cross_entropy: input ", core::text(self.sizes()),
-              " and target ", core::text(target.sizes()), " differ in shape");
-  const Tensor x = wide(self), t = wide(target);
+  const Tensor x = wide(self), t = wide(fitted("binary_cross_entropy", target, self));
   const Tensor one_log = tenon::clamp_min(tenon::log1p(-x), -100.0), log = tenon::clamp_min(x.log(), -100.0);
   Tensor loss = (t - 1) * one_log - t * log;
   if (weight && weight->defined()) loss = loss * wide(*weight);
+  check_shape("binary_cross_entropy", loss, "input", self);
   return in_dtype_of(self, reduced("binary_cross_entropy", loss, reduction));
 }
 
@@ -64,6 +84,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
     loss = (1 - t) * x - log_sigmoid;
   }
   if (weight && weight->defined()) loss = loss * wide(*weight);
+  check_shape("binary_cross_entropy_with_logits", loss, "target", target);
   return in_dtype_of(target, reduced("binary_cross_entropy_with_logits", loss, reduction));
 }
 

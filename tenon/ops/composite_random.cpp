@@ -44,22 +44,22 @@ Tensor alpha_drop(const Tensor& input, const Tensor& keep, double p) {
 }  // namespace
 
 Tensor rand_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  return finish(empty(size, plain(o)).uniform_(0, 1, g), o);
+  return empty(size, plain(o)).uniform_(0, 1, g);
 }
 Tensor rand(IntArrayRef size, const TensorOptions& o) { return tenon::rand(size, Gen(), o); }
 Tensor rand_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return finish(empty_like(self, plain(o), f).uniform_(0, 1), o);
+  return empty_like(self, plain(o), f).uniform_(0, 1);
 }
 Tensor randn_generator(IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  return finish(empty(size, plain(o)).normal_(0, 1, g), o);
+  return empty(size, plain(o)).normal_(0, 1, g);
 }
 Tensor randn(IntArrayRef size, const TensorOptions& o) { return tenon::randn(size, Gen(), o); }
 Tensor randn_like(const Tensor& self, const TensorOptions& o, std::optional<MemoryFormat> f) {
-  return finish(empty_like(self, plain(o), f).normal_(0, 1), o);
+  return empty_like(self, plain(o), f).normal_(0, 1);
 }
 
 Tensor randint_low_generator(int64_t low, int64_t high, IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  return finish(empty(size, integers(o)).random_(low, std::optional<int64_t>(high), g), o);
+  return empty(size, integers(o)).random_(low, std::optional<int64_t>(high), g);
 }
 Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& o) {
   return tenon::randint(low, high, size, Gen(), o);
@@ -75,12 +75,12 @@ Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& o, st
 }
 Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, const TensorOptions& o,
                               std::optional<MemoryFormat> f) {
-  return finish(empty_like(self, plain(o), f).random_(low, std::optional<int64_t>(high)), o);
+  return empty_like(self, plain(o), f).random_(low, std::optional<int64_t>(high));
 }
 Tensor randperm(int64_t n, const TensorOptions& o) { return tenon::randperm(n, Gen(), o); }
 
 Tensor normal_float_float(double mean, double std, IntArrayRef size, const Gen& g, const TensorOptions& o) {
-  return finish(empty(size, plain(o)).normal_(mean, std, g), o);
+  return empty(size, plain(o)).normal_(mean, std, g);
 }
 Tensor normal_Tensor_float(const Tensor& mean, double std, const Gen& g) {
   return empty_like(mean, TensorOptions()).normal_(0, std, g).add_(mean.detach());

@@ -52,7 +52,6 @@ void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
     TENON_CHECK(p.defined(), ValueError, "parameter ", i, " of the group is undefined");
     TENON_CHECK(p.is_leaf(), ValueError, "cannot optimise a non-leaf tensor: parameter ", i,
                 " of the group is the result of an operation");
-    TENON_CHECK(p.requires_grad(), ValueError, "parameter ", i, " of the group does not require grad");
     TENON_CHECK(taken.insert(p.unsafeGetTensorImpl()).second, ValueError, "parameter ", i,
                 " of the group appears in more than one group, or twice in this one");
   }

@@ -4,6 +4,8 @@
 // parameter at position I over all groups.
 #include "tenon/serialize.h"
 
+#include <variant>
+
 #include "tenon/ops.h"
 #include "tenon/optim/optimizer.h"
 
@@ -32,10 +34,17 @@ class Reader final : public FieldVisitor {
   void field(const char* name, double& value) override { value = read(name).toScalar().to<double>(); }
   void field(const char* name, int64_t& value) override { value = read(name).toInt(); }
   void field(const char* name, bool& value) override { value = read(name).toBool(); }
-  // The state follows its parameter to its device and dtype.
+  // The state follows its parameter to its device and dtype. What a step writes into is a copy: in a file two tensors
+  // may share their data, or one have several elements in one place.
   void field(const char* name, Tensor& value) override {
     Tensor given;
-    value = archive_.try_read(name, given) ? given.to(param_.options().layout(std::nullopt)) : Tensor();
+    if (!archive_.try_read(name, given)) {
+      value = Tensor();
+      return;
+    }
+    TENON_CHECK(given.dim() == 0 || given.sizes() == param_.sizes(), ValueError, "load: the state '", name,
+                "' has sizes ", given.sizes(), " in the file, its parameter has ", param_.sizes());
+    value = given.to(param_.options().layout(std::nullopt), /*non_blocking=*/false, /*copy=*/true);
   }
 
  private:
@@ -46,6 +55,29 @@ class Reader final : public FieldVisitor {
   }
   serialize::InputArchive& archive_;
   const Tensor& param_;
+};
+
+// Carries fields over from one object to another of its type; the second time cannot fail.
+class Carrier final : public FieldVisitor {
+ public:
+  void field(const char*, double& value) override { carry(value); }
+  void field(const char*, int64_t& value) override { carry(value); }
+  void field(const char*, bool& value) override { carry(value); }
+  void field(const char*, Tensor& value) override { carry(value); }
+  void turn() { writes_ = true; }
+
+ private:
+  template <class T>
+  void carry(T& value) {
+    if (writes_) {
+      value = *std::get_if<T>(&values_[at_++]);
+    } else {
+      values_.emplace_back(value);
+    }
+  }
+  std::vector<std::variant<double, int64_t, bool, Tensor>> values_;
+  std::size_t at_ = 0;
+  bool writes_ = false;
 };
 
 }  // namespace
@@ -87,13 +119,18 @@ void Optimizer::load(serialize::InputArchive& archive) {
                 " of the file has ", size.toInt(), " parameters, that of the optimiser ",
                 param_groups_[g].params().size());
   }
+  // All is read and checked before anything of this optimizer changes.
   StateMap fresh;
+  Carrier options;
   serialize::InputArchive states;
   const bool any = archive.try_read("state", states);
   int64_t position = 0;
   for (std::size_t g = 0; g < param_groups_.size(); ++g) {
     Reader reader(groups[g], param_groups_[g].params().front());
-    param_groups_[g].options().fields(reader);
+    const auto read = param_groups_[g].options().clone();
+    read->fields(reader);
+    read->check();
+    read->fields(options);
     for (const Tensor& p : param_groups_[g].params()) {
       serialize::InputArchive one;
       const std::string name = core::join(position++);
@@ -105,6 +142,8 @@ void Optimizer::load(serialize::InputArchive& archive) {
       fresh[p.unsafeGetTensorImpl()] = std::move(state);
     }
   }
+  options.turn();
+  for (auto& group : param_groups_) group.options().fields(options);
   state_ = std::move(fresh);
 }
 

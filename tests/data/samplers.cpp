@@ -55,6 +55,58 @@ TEST(Samplers, RandomIsAPermutationSeededByTheGenerator) {
   EXPECT_EQ(rest(a).size(), 3u);
 }
 
+// As libtorch: the first examples fill up before the order is drawn, or the last are left out.
+TEST(Samplers, RanksShareOutTheSameExamplesAsInLibtorch) {
+  const auto all = [](std::size_t size, std::size_t replicas, bool duplicates) {
+    std::vector<std::size_t> out;
+    for (std::size_t rank = 0; rank < replicas; ++rank) {
+      DistributedRandomSampler s(size, replicas, rank, duplicates);
+      for (auto i : rest(s)) out.push_back(i);
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  using Indices = std::vector<std::size_t>;
+  EXPECT_EQ(all(10, 3, true), (Indices{0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(all(10, 3, false), (Indices{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(all(2, 5, true), (Indices{0, 0, 0, 1, 1}));
+  EXPECT_EQ(all(2, 5, false), Indices());
+  EXPECT_EQ(all(0, 3, true), Indices());
+}
+
+TEST(Samplers, ARefusedFileChangesNothing) {
+  const auto archive = [](const std::vector<std::pair<const char*, Tensor>>& entries) {
+    serialize::OutputArchive out;
+    for (const auto& [key, value] : entries) out.write(key, value);
+    std::stringstream file;
+    out.save_to(file);
+    serialize::InputArchive in;
+    in.load_from(file);
+    return in;
+  };
+  SequentialSampler sequential(10);
+  sequential.next(4);
+  for (const Tensor& index : {full({}, 11), full({}, -1), full({}, 2.0), zeros({2}, kLong)}) {
+    auto in = archive({{"index", index}});
+    EXPECT_THROW(sequential.load(in), ValueError);
+    EXPECT_EQ(sequential.index(), 4u);
+  }
+  RandomSampler random(5);
+  random.next(2);
+  for (const Tensor& indices : {tensor({0, 1, 5}), tensor({-1, 0, 1}), ones({3}), zeros({}, kLong)}) {
+    auto in = archive({{"index", full({}, 1)}, {"indices", indices}});
+    EXPECT_THROW(random.load(in), ValueError);
+    EXPECT_EQ(random.index(), 2u);
+    EXPECT_EQ(RandomSampler(random).next(9)->size(), 3u);
+  }
+  DistributedRandomSampler distributed(10, 2, 0);
+  distributed.next(3);
+  auto in = archive({{"epoch_", full({}, 7)}});
+  EXPECT_THROW(distributed.load(in), ValueError);
+  EXPECT_EQ(distributed.epoch(), 0u);
+  EXPECT_EQ(distributed.index(), 3u);
+}
+
 TEST(Samplers, StateSurvivesSaving) {
   RandomSampler a(10), b(10);
   a.next(4);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "tenon/nn.h"
@@ -209,6 +210,21 @@ TEST(Layers, RefuseBadInput) {
   expect_words(test::text_of([] { nn::BatchNorm1d(3)->forward(ones({1, 3})); }), {"more than one value per channel"});
   expect_words(test::text_of([] { nn::BatchNorm2d(3)->forward(ones({2, 3})); }), {"expected 4-D", "got 2-D"});
   expect_words(test::text_of([] { nn::Conv2d(nn::Conv2dOptions(3, 4, 2).groups(2)); }), {"groups=2"});
+  const auto words = {"'same'", "stride of 1"};
+  expect_words(test::text_of<ValueError>([] { nn::Conv1d(nn::Conv1dOptions(3, 4, 2).padding(kSame).stride(2)); }),
+               words);
+  expect_words(test::text_of<ValueError>([] {
+                 nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kSame).stride({1, 2}));
+               }),
+               words);
+  expect_words(test::text_of<ValueError>([] { nn::Conv3d(nn::Conv3dOptions(3, 4, 2).padding(kSame).stride(2)); }),
+               words);
+  nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kSame));
+  nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kValid).stride(2));
+  for (double least : {0.42, 0.43, double{NAN}}) {
+    expect_words(test::text_of<ValueError>([&] { nn::Hardtanh(nn::HardtanhOptions().min_val(least).max_val(0.42)); }),
+                 {"Hardtanh", "max_val=0.42", "min_val="});
+  }
   expect_words(test::text_of([] {
                  nn::Conv2d(nn::Conv2dOptions(1, 1, 1).padding(-1))->forward(ones({1, 1, 2, 2}));
                }),

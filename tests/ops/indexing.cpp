@@ -30,6 +30,52 @@ TEST(Indexing, NeighboursStayAndStrangersMoveToTheFront) {
             1 * 60 + 2 * 20 + 3 * 5 + 4);
 }
 
+// torch 2.15: x[m] of a mask without dimensions is all of x in a new dimension, or nothing of it.
+TEST(Indexing, AMaskWithoutDimensionsIsAllOrNothing) {
+  const Tensor x = arange(6, kFloat).view({2, 3});
+  for (ScalarType type : {kBool, kUInt8}) {
+    const Tensor yes = ones({}, type), no = zeros({}, type);
+    EXPECT_EQ(x.index({yes}).sizes(), IntArrayRef({1, 2, 3}));
+    EXPECT_EQ(x.index({no}).sizes(), IntArrayRef({0, 2, 3}));
+    EXPECT_EQ(x.index({1, yes, 2}).sizes(), IntArrayRef({1}));
+    EXPECT_EQ(x.index({tensor({true, false}), no}).sizes(), IntArrayRef({0, 3}));
+    for (bool scalar : {true, false}) {
+      Tensor y = x.clone();
+      const auto write = [&](const Tensor& m, double v) {
+        scalar ? y.index_put_({m}, Scalar(v)) : y.index_put_({m}, full({}, v));
+      };
+      write(no, 9);
+      EXPECT_TRUE(equal(y, x));
+      write(yes, 9);
+      EXPECT_TRUE(equal(y, full({2, 3}, 9.0)));
+    }
+    Tensor point = full({}, 3.0);
+    point.index_put_({no}, 5);
+    EXPECT_EQ(point.item<double>(), 3);
+    point.index_put_({yes}, 5);
+    EXPECT_EQ(point.item<double>(), 5);
+    EXPECT_EQ(point.index({no}).sizes(), IntArrayRef({0}));
+    // The operator itself has no dimension to put it in.
+    const std::vector<std::optional<Tensor>> list = {no};
+    test::expect_words(
+        test::text_of<IndexError>([&] { x.index_put(ArrayRef<std::optional<Tensor>>(list), full({}, 1.0)); }),
+        {"index_put", "indices", "without dimensions"});
+    EXPECT_EQ(x.index(ArrayRef<std::optional<Tensor>>(list)).sizes(), IntArrayRef({0, 2, 3}));
+  }
+}
+
+TEST(Indexing, AnEmptyListIsRefused) {
+  Tensor x = ones({2});
+  const ArrayRef<indexing::TensorIndex> none;
+  const ArrayRef<std::optional<Tensor>> no_tensors;
+  test::expect_words(test::text_of<IndexError>([&] { x.index(none); }), {"index: ", "empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, 3); }), {"index_put_: ", "empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(none, ones({2})); }), {"empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index(no_tensors); }), {"index", "empty list"});
+  test::expect_words(test::text_of<IndexError>([&] { x.index_put_(no_tensors, ones({2})); }), {"empty list"});
+  EXPECT_TRUE(equal(x, ones({2})));
+}
+
 TEST(Indexing, MasksCoverTheirDimensions) {
   Tensor x = arange(12).view({3, 4});
   Tensor mask = x.remainder(5).eq(0);

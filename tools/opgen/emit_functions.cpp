@@ -378,14 +378,21 @@ void emit_functions(const std::vector<Row>& rows, const std::string& family, con
                  ? ""
                  : "  if (TENON_UNLIKELY(t_mode & kEra04)) return era04_" + form + r.ident() + "(" + args + ");\n";
     };
+    // What a factory makes has no history; that it is to have one from here on is said last. The schema knows nothing
+    // of it, and a row that does not make its result refuses it by itself.
+    const bool has_options = params(s, false).find("TensorOptions& options") != std::string::npos;
+    const auto called = [&](const std::string& args) {
+      const std::string call = callee + "(" + args + ")";
+      return "  return " + (has_options ? "with_requires_grad(" + call + ", options)" : call) + ";\n}\n";
+    };
     if (r.function)
       api += cpp_result_type(s) + " " + s.name + "(" + params(s, false) + ") {\n" + era("", forward_args(s)) +
-             "  return " + callee + "(" + forward_args(s) + ");\n}\n";
+             called(forward_args(s));
     std::string self_args = forward_args(s);
     if (r.method || r.inplace) self_args = "*this" + self_args.substr(s.args[0].name.size());
     if (r.method)
       api += cpp_result_type(s) + " Tensor::" + s.name + "(" + params(s, false, true) + ") const {\n" +
-             era("", self_args) + "  return " + callee + "(" + self_args + ");\n}\n";
+             era("", self_args) + called(self_args);
     if (r.inplace) {
       std::string rest = params(s, false, true);
       const auto write = [&](const std::string& args) {
