@@ -26,6 +26,7 @@ namespace tenon::core {
 struct BackendImpl {
   const tn_plugin* plugin;
   int slot;
+  int priority;
   std::vector<std::pair<Cell*, std::unique_ptr<KernelEntry>>> entries;
   std::vector<int> layouts, ops;
   std::vector<ScalarType> dtypes;
@@ -50,17 +51,19 @@ bool digest_matches(const Op& op, const tn_kernel& k) {
   return false;
 }
 
-// "0=0,0=1": output = argument.
+// "0=0,0=1": output = argument, both 0 to 7. ValueError for anything else: a pair that is not understood would be a
+// promise that silently does not hold.
 uint64_t parse_inplace(std::string_view text) {
   uint64_t bits = 0;
-  for (std::size_t at = 0; at + 2 < text.size() + 1 && at < text.size();) {
-    std::size_t end = text.find(',', at);
-    if (end == std::string_view::npos) end = text.size();
-    if (end - at == 3 && text[at + 1] == '=') {
-      int out = text[at] - '0', arg = text[at + 2] - '0';
-      if (out >= 0 && out < 8 && arg >= 0 && arg < 8) bits |= uint64_t{1} << (8 * arg + out);
-    }
-    at = end + 1;
+  const std::string_view all = text;
+  const auto digit = [](char c) { return c >= '0' && c <= '7'; };
+  for (bool more = !text.empty(); more;) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    TENON_CHECK(end == 3 && digit(text[0]) && text[1] == '=' && digit(text[2]), ValueError, "in-place pairs '", all,
+                "' cannot be read: expected OUTPUT=ARGUMENT, digits from 0 to 7, with ',' between");
+    bits |= uint64_t{1} << (8 * (text[2] - '0') + (text[0] - '0'));
+    more = end < text.size();
+    text.remove_prefix(end + (more ? 1 : 0));
   }
   return bits;
 }
@@ -82,12 +85,13 @@ std::vector<uint8_t> parse_layouts(std::string_view text) {
   return out;
 }
 
-std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, const tn_kernel& k) {
+std::unique_ptr<KernelEntry> make_entry(const tn_plugin& plugin, int priority, const tn_kernel& k) {
   auto e = std::make_unique<KernelEntry>();
   e->kernel = &k;
   e->plugin = &plugin;
   e->run = k.run;
   e->flags = k.flags;
+  e->plugin_priority = priority;
   // One for every device reaches it through other ops, which say for themselves whether a graph may hold them.
   if (view(plugin.device) == "any") e->flags |= TN_KERNEL_CAPTURE_SAFE;
   e->inplace = parse_inplace(view(k.inplace));
@@ -109,7 +113,7 @@ void add_entries(BackendImpl& b, const tn_kernel& k, RegisterReport& report) {
   if (named == 0) named = 1;
   for (int l = 0; l < kMaxLayouts; ++l) {
     if (!(named >> l & 1) || (l == 0 && named != 1)) continue;
-    auto e = make_entry(*b.plugin, k);
+    auto e = make_entry(*b.plugin, b.priority, k);
     if (b.plugin->flags & TN_PLUGIN_SERIALISE) {
       b.serial.push_back(serialised(k));
       e->kernel = &b.serial.back()->kernel;
@@ -169,6 +173,7 @@ std::string kernel_fault(const tn_kernel& k) {
   try {
     parse_dtype_mask(view(k.dtypes));
     parse_layouts(view(k.layouts));
+    parse_inplace(view(k.inplace));
   } catch (const Error& error) {
     return error.msg();
   }
@@ -186,9 +191,14 @@ const tn_ext* device_ext(int slot, uint32_t id) noexcept {
   return e;
 }
 
-BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report) {
+void rehearse_backend(const tn_plugin& plugin) {
+  if (plugin.device_api) (void)ask_device(view(plugin.device), *plugin.device_api);
+}
+
+BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report, int priority) {
   auto b = std::make_unique<BackendImpl>();
   b->plugin = &plugin;
+  b->priority = priority;
   b->slot = view(plugin.device) == "any" ? kAnyDevice : reserve_device(view(plugin.device));
   Extensions extensions(*b);
   for (const tn_kernel* const* p = plugin.kernels; p != plugin.kernels_end; ++p) {
@@ -204,7 +214,10 @@ BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, Regi
     add_entries(*b, **p, report);
   }
   if (plugin.device_api) {
-    attach_device(b->slot, plugin.device_api);
+    if (const int told = attach_device(b->slot, plugin.device_api); told > kMaxOrdinals) {
+      report.quarantined.push_back(
+          join("devices: its count says ", told, "; the first ", kMaxOrdinals, " are used (TN_MAX_DEVICES)"));
+    }
     g_device_plugin[b->slot].store(&plugin, std::memory_order_release);
   }
   publish_all(*b);

@@ -3,6 +3,7 @@
 #include "core/cells.h"
 
 #include <mutex>
+#include <utility>
 
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
@@ -30,11 +31,15 @@ KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dty
   return e;
 }
 
+namespace {
+std::pair<int32_t, int32_t> rank(const KernelEntry& e) { return {e.kernel->priority, e.plugin_priority}; }
+}  // namespace
+
 void publish(Cell& c, KernelEntry* e) {
   std::lock_guard<std::mutex> lock(g_publish);
   std::atomic<KernelEntry*>* at = &c;
   while (KernelEntry* other = at->load(std::memory_order_acquire)) {
-    if (other->kernel->priority <= e->kernel->priority) break;
+    if (rank(*other) <= rank(*e)) break;
     at = &other->next;
   }
   e->next.store(at->load(std::memory_order_acquire), std::memory_order_release);

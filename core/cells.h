@@ -23,6 +23,7 @@ struct KernelEntry {
   DtypeMask dtypes;  // of the kernel, within those of the row
   uint64_t inplace;  // bit 8 * argument + output: those may be the same memory (arguments 0 to 7)
   uint32_t flags;
+  int32_t plugin_priority;  // decides between kernels of one priority
   std::atomic<KernelEntry*> next{nullptr};
   std::atomic<uint64_t> calls{0};
   std::vector<uint8_t> layouts;  // by argument, the last for the rest: bit l is layout slot l; empty: strided alone
@@ -49,7 +50,7 @@ inline KernelEntry* find_kernel(const Op& op, int slot, int layout, ScalarType d
   } while (e != nullptr);
   return nullptr;
 }
-// Inserts by priority; the later one wins a tie, so that a program may override a kernel.
+// Inserts by the priorities of kernel and plugin; the later one wins a tie, so that a program may override a kernel.
 void publish(Cell& c, KernelEntry* e);
 void withdraw(const tn_plugin* plugin);
 // Opens what serves a device, once.

@@ -3,6 +3,7 @@
 // Names, numbers and tables of device types; resolving what a program wrote.
 #include "tenon/core/device.h"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include "core/capture.h"
 #include "core/in_flight.h"
 #include "device_registry.h"
+#include "tenon/abi/plugin.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
@@ -100,7 +102,7 @@ int reserve_device(std::string_view name) {
   if (int slot = device_slot_from_name(name); slot >= 0) return slot;
   int slot = r.count.load(std::memory_order_relaxed);
   TENON_CHECK(slot < kMaxDevices, ValueError, "device '", name, "': this process knows ", kMaxDevices,
-              " types already");
+              " types of devices already (TN_MAX_DEVICE_TYPES)");
   int16_t type = static_cast<int16_t>(TN_DEVICE_FOREIGN + r.foreign);
   int32_t abi = type;
   if (const KnownName* k = known_name(name)) {
@@ -114,35 +116,55 @@ int reserve_device(std::string_view name) {
   return slot;
 }
 
-void attach_device(int slot, const tn_device_api* api) {
+namespace {
+
+// The plugin's own words behind a failure.
+std::string last_words(const tn_device_api& api) {
+  if (!TN_HAS(&api, tn_device_api, last_error) || !api.last_error) return {};
+  const tn_str words = api.last_error(api.context);
+  return words.ptr ? join(": ", std::string_view(words.ptr, words.len)) : std::string();
+}
+
+}  // namespace
+
+static_assert(kMaxDevices == TN_MAX_DEVICE_TYPES && kMaxOrdinals == TN_MAX_DEVICES);
+
+DeviceFacts ask_device(std::string_view name, const tn_device_api& api) {
+  DeviceFacts out{0, 0};
+  tn_status status = api.count(api.context, &out.count);
+  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': count failed with status ", status, last_words(api));
+  TENON_CHECK(out.count >= 0, BackendError, "device '", name, "': count says ", out.count, " devices; expected 0 to ",
+              kMaxOrdinals);
+  if (out.count == 0) return out;
+  tn_device_props props{};
+  props.struct_size = sizeof props;
+  status = api.props(api.context, 0, &props);
+  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': props failed with status ", status, last_words(api));
+  out.flags = props.flags;
+  constexpr uint32_t kBoth = uint32_t{TN_DEVICE_HOST_READABLE} | uint32_t{TN_DEVICE_OPAQUE};
+  TENON_CHECK((out.flags & kBoth) != kBoth, BackendError, "device '", name,
+              "': props says that its memory is HOST_READABLE and OPAQUE; a handle is no address");
+  TENON_CHECK((props.alignment & (props.alignment - 1)) == 0 && props.alignment <= 1 << 20, BackendError, "device '",
+              name, "': props gives an alignment of ", props.alignment, " bytes; expected a power of two up to 1 MiB");
+  return out;
+}
+
+int attach_device(int slot, const tn_device_api* api) {
   const DeviceEntry& known = device_entry(slot);
   TENON_CHECK(slot != 0, ValueError, "the host device is core's own");
   bool complete = api != nullptr && TN_HAS(api, tn_device_api, sync) && api->count && api->props && api->alloc &&
                   api->free && api->copy && api->sync;
   TENON_CHECK(complete, BackendError, "device '", known.name, "': one of its six required functions is missing");
-  int32_t n = 0;
-  tn_status status = api->count(api->context, &n);
-  TENON_CHECK(status == TN_OK && n >= 0, BackendError, "device '", known.name, "': count failed with status ", status);
-  if (n > kMaxOrdinals) n = kMaxOrdinals;
-  uint32_t flags = 0;
-  if (n > 0) {
-    tn_device_props props{};
-    props.struct_size = sizeof props;
-    status = api->props(api->context, 0, &props);
-    TENON_CHECK(status == TN_OK, BackendError, "device '", known.name, "': props failed with status ", status);
-    flags = props.flags;
-    TENON_CHECK((props.alignment & (props.alignment - 1)) == 0 && props.alignment <= 1 << 20, BackendError, "device '",
-                known.name, "': props gives an alignment of ", props.alignment,
-                " bytes; expected a power of two up to 1 MiB");
-  }
+  const DeviceFacts facts = ask_device(known.name, *api);
   DeviceRegistry& r = device_registry();
   std::lock_guard<std::mutex> hold(r.lock);
   DeviceEntry& e = r.entries[slot];
   TENON_CHECK(e.api == nullptr || e.api == api, BackendError, "device '", e.name, "' is served by another plugin");
-  e.flags = flags;
-  e.count = n;
+  e.flags = facts.flags;
+  e.count = std::min<int32_t>(facts.count, kMaxOrdinals);
   __atomic_store_n(&e.api, api, __ATOMIC_RELEASE);
   open_pools(slot);
+  return facts.count;
 }
 
 namespace {

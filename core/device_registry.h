@@ -22,6 +22,12 @@ struct DeviceRegistry {
 
 DeviceRegistry& device_registry();
 
+// device.cpp: what a device's table says of it. BackendError for what cannot be.
+struct DeviceFacts {
+  int32_t count;  // as the plugin says, which may be more than kMaxOrdinals
+  uint32_t flags;
+};
+DeviceFacts ask_device(std::string_view name, const tn_device_api& api);
 // device.cpp: detach_device, which says why not: ValueError, and nothing has changed, while memory that the device gave
 // out is alive. Waits for the calls into the device that are under way.
 TENON_API void release_device(int slot);

@@ -153,7 +153,7 @@ const DtypeInfo& dtype_info(ScalarType t) {
 ScalarType dtype_from_name(std::string_view name) {
   int id = find(name);
   if (id < 0) {  // a plugin that is not open yet may bring it
-    open_any();
+    open_for_unknown_name();
     id = find(name);
   }
   TENON_CHECK(id >= 0, TypeError, "invalid type '", name, "': no dtype has this name");

@@ -82,7 +82,7 @@ Op* find_op(std::string_view name) noexcept {
 Op& get_op(std::string_view name) {
   if (Op* op = find_op(name)) return *op;
   if (name.find("::") != std::string_view::npos) {  // a plugin that is not open yet may bring it
-    open_any();
+    open_for_unknown_name();
     if (Op* op = find_op(name)) return *op;
   }
   std::vector<std::pair<std::size_t, std::string>> near;

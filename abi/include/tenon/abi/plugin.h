@@ -19,6 +19,13 @@ enum {
   TN_PLUGIN_HOST_MEMORY = 1u << 2 /* kernels for another plugin's or core's device: no device table */
 };
 
+/* What one process has room for. A plugin of one type more is refused; of devices that `count` says beyond its limit
+ * none is used, and `tenon plugins` says so. */
+enum {
+  TN_MAX_DEVICE_TYPES = 16, /* by name, the host among them */
+  TN_MAX_DEVICES = 16       /* of one type */
+};
+
 typedef struct tn_plugin {
   size_t struct_size;
   uint32_t abi_major;
@@ -31,7 +38,10 @@ typedef struct tn_plugin {
   tn_str device; /* the device its kernels serve, by name; "any": tensors of its layouts on every device */
   const tn_ext* ext;
   const tn_device_api* device_api; /* null with TN_PLUGIN_HOST_MEMORY */
-  const tn_kernel* const* kernels; /* [kernels, kernels_end): pointers, gathered in the section tn_kernels */
+  /* [kernels, kernels_end): pointers, gathered in the section tn_kernels. Of several plugins' kernels for a call that
+   * of the highest tn_kernel.priority is tried first; among equals that of the plugin whose manifest has the higher
+   * priority (0 without a manifest), and among equals again that of the plugin that was opened last. */
+  const tn_kernel* const* kernels;
   const tn_kernel* const* kernels_end;
   /* Called once, before any kernel. TN_NO_DEVICE: nothing to serve. The plugin keeps `host`. */
   tn_status (*init)(const tn_host* host, tn_str* why);

@@ -16,12 +16,15 @@ struct BackendImpl;  // kernels of one plugin in the table
 
 struct RegisterReport {
   int kernels = 0;                       // published
-  std::vector<std::string> quarantined;  // "softmax: digest differs", one line a kernel
+  std::vector<std::string> quarantined;  // "softmax: digest differs", one line per kernel; devices beyond the limit
 };
 
 // Publishes a plugin's device, dtypes, layouts, kernels and the ops that its init registered, all or nothing. An error
-// names the first fault. The descriptor must stay mapped until unregister_backend.
-TENON_API BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report);
+// names the first fault. The descriptor must stay mapped until unregister_backend. `priority`: of the manifest.
+TENON_API BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report,
+                                        int priority = 0);
+// Calls what register_backend calls of the plugin, and nothing else: BackendError for what that would refuse.
+TENON_API void rehearse_backend(const tn_plugin& plugin);
 // Waits for the calls into it that are under way; nothing of it is used any more after that. ValueError, and nothing
 // has changed, while memory of its device is alive or from inside of an operator. The caller holds no lock that an
 // operator may want.
@@ -50,10 +53,12 @@ struct BackendSource {
   virtual std::string why_no_layout(std::string_view layout) = 0;
 };
 TENON_API BackendSource& backend_source();
-// Opens the plugins for tensors on any device, which bring ops, dtypes and layouts.
-inline void open_any() {
+// Opens the plugins for tensors on any device and those of the host: they may bring an op or a dtype whose name nobody
+// knows yet.
+inline void open_for_unknown_name() {
   backend_source().scan();
   backend_source().open_for_device("any");
+  backend_source().open_for_device("cpu");
 }
 
 }  // namespace tenon::core
