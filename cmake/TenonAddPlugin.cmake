@@ -17,10 +17,12 @@
 #   [TARGET t]                    default: tenon_x
 #   [ISOLATED] [NO_INSTALL]
 #   [RESIDENT]                    it is never unloaded and may have thread_local objects with destructors
-#   [NO_HASH])                    leaves the library's SHA-256 out of the manifest: the loader then reads less of a large
-#                                 file at the start of every process
+#   [NO_HASH])                    leaves the library's digest out of the manifest: the loader then opens the library in a
+#                                 child process first, which costs more than a digest except for very large files
 #
-# Builds the library of the target, libtenon_x.so, and writes its manifest libtenon_x.json beside it, with its SHA-256.
+# Builds the library of the target, libtenon_x.so, and writes its manifest libtenon_x.json beside it, with its SHA-256;
+# in Tenon's own tree with the faster digest that `tenon manifest` writes. Whoever changes the library afterwards, other
+# than by `strip` in Tenon's own tree, renews the manifest by `tenon manifest libtenon_x.json`.
 # It exports tenon_plugin_v1 only and imports nothing of the host: a symbol that no linked library has is an error here,
 # and so, without RESIDENT, is a thread_local object with a destructor, which would keep the library mapped after it is
 # closed.
@@ -50,7 +52,7 @@ function(_tenon_plugin_manifest target template)
   endif()
   set(hash "")
   if(NOT P_NO_HASH)
-    set(hash "  \"sha256\": \"@sha256@\",\n")
+    set(hash "  @hash@,\n")
   endif()
   file(GENERATE OUTPUT "${template}" CONTENT "{
   \"name\": \"${P_NAME}\",
@@ -146,17 +148,24 @@ function(tenon_add_plugin)
   _tenon_plugin_manifest(${target} "${template}")
   set(script "${_tenon_plugin_dir}/TenonPluginManifest.cmake")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${template}" "${script}")
+  set(digest "")
+  if(TARGET tenon_digest)  # in this tree
+    set(digest "$<TARGET_FILE:tenon_digest>")
+    add_dependencies(${target} tenon_digest)
+  endif()
   set(nm "${CMAKE_NM}")
   if(P_RESIDENT)
     set(nm "")
   endif()
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
-    COMMAND ${CMAKE_COMMAND} "-DLIBRARY=$<TARGET_FILE:${target}>" "-DTEMPLATE=${template}" "-DNM=${nm}" -P "${script}")
+    COMMAND ${CMAKE_COMMAND} "-DLIBRARY=$<TARGET_FILE:${target}>" "-DTEMPLATE=${template}" "-DNM=${nm}"
+            "-DDIGEST=${digest}" -P "${script}")
   if(NOT P_NO_INSTALL)
     set(folder "${CMAKE_INSTALL_LIBDIR}/tenon")
     install(TARGETS ${target} LIBRARY DESTINATION "${folder}" COMPONENT plugins)
-    # Written anew, as --strip changes the library.
+    # Written again, as --strip changes the library.
     install(CODE "
+      set(DIGEST \"${digest}\")
       set(LIBRARY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/lib${target}.so\")
       set(TEMPLATE \"${template}\")
       include(\"${script}\")" COMPONENT plugins)

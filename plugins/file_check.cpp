@@ -14,6 +14,7 @@
 #include <sstream>
 #include <utility>
 
+#include "digest.h"
 #include "elf_check.h"
 #include "sha256.h"
 #include "tenon/abi/plugin.h"
@@ -114,7 +115,7 @@ bool is_mapping_of(int fd, const void* address) {
   return !wanted.empty() && file_at(address) == wanted;
 }
 
-CheckedFile check_file(const fs::path& path, const std::string& sha256) {
+CheckedFile open_trusted(const fs::path& path) {
   std::error_code ec;
   CheckedFile out;
   out.path = fs::canonical(path, ec);
@@ -125,13 +126,27 @@ CheckedFile check_file(const fs::path& path, const std::string& sha256) {
   struct stat s;
   if (out.fd.get() < 0 || fstat(out.fd.get(), &s) != 0)
     refuse(out.path, core::join("cannot be read: ", strerror(errno)));
-  if (S_ISDIR(s.st_mode)) refuse(out.path, "a directory, not a library");
+  if (S_ISDIR(s.st_mode)) refuse(out.path, "a directory, not a file");
   if (!S_ISREG(s.st_mode)) refuse(out.path, "not a regular file");
   check_owner(out.path, s, "file");
   out.id = id_of(s);
+  return out;
+}
+
+std::string hash_fault(int fd, const Hashes& hashes) {
+  const char* which = nullptr;
+  if (!hashes.sha256.empty() && sha256_of_file(fd) != hashes.sha256) which = "SHA-256";
+  if (!hashes.digest.empty() && loaded_digest(fd) != hashes.digest) which = "digest";
+  if (!which) return {};
+  return core::join("its ", which, " is not the manifest's: it is damaged, or was changed since the manifest was ",
+                    "written (`tenon manifest` renews that)");
+}
+
+CheckedFile check_file(const fs::path& path, const Hashes& hashes) {
+  CheckedFile out = open_trusted(path);
   std::string fault = elf_fault(out.fd.get(), out.id.bytes, TN_PLUGIN_ENTRY);
+  if (fault.empty()) fault = hash_fault(out.fd.get(), hashes);
   if (!fault.empty()) refuse(out.path, fault);
-  if (!sha256.empty() && sha256_of_file(out.fd.get()) != sha256) refuse(out.path, "its SHA-256 is not the manifest's");
   return out;
 }
 

@@ -34,8 +34,19 @@ struct CheckedFile {
   FileId id;
 };
 
-// BackendError says why the file must not be opened. `sha256` may be empty.
-CheckedFile check_file(const std::filesystem::path& path, const std::string& sha256);
+// What a manifest says of the library's bytes; empty: nothing.
+struct Hashes {
+  std::string sha256;  // of the whole file, lower-case hex
+  std::string digest;  // loaded_digest()
+  bool empty() const { return sha256.empty() && digest.empty(); }
+};
+
+// A regular file that only its owner, who is trusted, may write, in such a folder. BackendError says what is not so.
+CheckedFile open_trusted(const std::filesystem::path& path);
+// BackendError says why the file must not be opened.
+CheckedFile check_file(const std::filesystem::path& path, const Hashes& hashes);
+// Empty if the file behind `fd` has the bytes that the manifest tells of, else what is wrong.
+std::string hash_fault(int fd, const Hashes& hashes);
 // The identity of what the path names now; all zero if nothing.
 FileId identity_of(const std::filesystem::path& path);
 

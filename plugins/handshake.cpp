@@ -91,6 +91,15 @@ std::string device_fault(const tn_device_api& d) {
   for (auto& r : required) {
     if (!r.there) return core::join("its device table lacks the required function ", r.name);
   }
+  const struct {
+    const char *makes, *ends;
+    bool made, ended;
+  } pairs[] = {{"stream_create", "stream_destroy", d.stream_create != nullptr, d.stream_destroy != nullptr},
+               {"event_create", "event_destroy", d.event_create != nullptr, d.event_destroy != nullptr},
+               {"alloc_pinned", "free_pinned", d.alloc_pinned != nullptr, d.free_pinned != nullptr}};
+  for (auto& p : pairs) {
+    if (p.made && !p.ended) return core::join("its device table has ", p.makes, " and no ", p.ends);
+  }
   return {};
 }
 
@@ -102,9 +111,10 @@ std::string copy_device(DescriptorCopy& c) {
   }
   std::string fault = size_fault("its device table", theirs, offsetof(tn_device_api, fill));
   if (!fault.empty()) return fault;
-  copy_filled(c.device, *theirs);
-  c.plugin.device_api = &c.device;
-  return device_fault(c.device);
+  copy_filled(c.device.theirs, *theirs);
+  guard(c.device);
+  c.plugin.device_api = &c.device.table;
+  return device_fault(c.device.theirs);
 }
 
 std::string kernel_fault(const tn_kernel& k, const std::string& at) {
@@ -273,7 +283,10 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   if (call_init(lib, *ours, out.why_no_device)) {
     try {
       if (expected.step) expected.step("its device's count and props");
-      out.backend = core::register_backend(*ours, ops, out.report);
+      if (expected.rehearsal)
+        core::rehearse_backend(*ours);
+      else
+        out.backend = core::register_backend(*ours, ops, out.report, expected.priority);
     } catch (Error& e) {
       call_shutdown(*ours);
       refuse(lib, e.msg());

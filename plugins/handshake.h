@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device_guard.h"
 #include "library.h"
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/abi/ext/layout.h"
@@ -19,7 +20,7 @@ namespace tenon::plugins {
 // read, and core need not ask again which fields an older plugin has.
 struct DescriptorCopy {
   tn_plugin plugin;
-  tn_device_api device;
+  GuardedDevice device;
   std::vector<tn_kernel> kernels;
   std::vector<const tn_kernel*> pointers;
   std::deque<tn_ext_layout> layouts;
@@ -30,7 +31,7 @@ struct DescriptorCopy {
 struct Handshake {
   DescriptorCopy* copy = nullptr;        // leaked with the library
   const tn_plugin* plugin = nullptr;     // of the copy
-  core::BackendImpl* backend = nullptr;  // null: nothing to serve here, see why_no_device
+  core::BackendImpl* backend = nullptr;  // null: nothing to serve here, see why_no_device, or a rehearsal
   core::RegisterReport report;
   std::string why_no_device;
 };
@@ -38,8 +39,11 @@ struct Handshake {
 struct Expected {
   std::string name, device;        // what the manifest promised; empty where there is none
   std::vector<std::string> taken;  // names of open plugins
+  int priority = 0;                // of the manifest
   // Told the name of each function of the plugin before it is called; may be empty.
   std::function<void(const char*)> step;
+  // In a process that ends afterwards: nothing is published. It may be a fork of one whose other threads held locks.
+  bool rehearsal = false;
 };
 
 // All or nothing: entry, versions, table, init, publication of the kernels. BackendError names the first fault; then

@@ -11,7 +11,6 @@
 #include <boost/dll/shared_library.hpp>
 
 #include "elf_check.h"
-#include "sha256.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/error.h"
 
@@ -44,7 +43,7 @@ const void* dynamic_section(void* library) {
 }
 
 // Of what was checked nothing is trusted: its owner may have written the file meanwhile.
-Descriptor sealed_copy(const CheckedFile& file, const std::string& sha256) {
+Descriptor sealed_copy(const CheckedFile& file, const Hashes& hashes) {
   Descriptor copy(memfd_create(file.path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   off_t from = 0;
   while (copy.get() >= 0 && static_cast<uint64_t>(from) < file.id.bytes) {
@@ -56,19 +55,18 @@ Descriptor sealed_copy(const CheckedFile& file, const std::string& sha256) {
     throw BackendError(core::join(file.path.string(), ": an isolated copy in memory could not be made"));
   }
   std::string fault = elf_fault(copy.get(), file.id.bytes, TN_PLUGIN_ENTRY);
-  if (fault.empty() && !sha256.empty() && sha256_of_file(copy.get()) != sha256)
-    fault = "its SHA-256 is not the manifest's";
+  if (fault.empty()) fault = hash_fault(copy.get(), hashes);
   if (!fault.empty()) throw BackendError(core::join(file.path.string(), ": changed while it was copied: ", fault));
   return copy;
 }
 
 }  // namespace
 
-Library* Library::open(CheckedFile file, bool isolated, const std::string& sha256) {
+Library* Library::open(CheckedFile file, bool isolated, const Hashes& hashes) {
   std::unique_ptr<Handle> handle(new Handle);
   Descriptor memory;
   if (isolated) {
-    memory = sealed_copy(file, sha256);
+    memory = sealed_copy(file, hashes);
     handle->lib = open_absolute(core::join("/proc/self/fd/", memory.get()));
   } else {
     handle->lib = open_absolute(file.path);

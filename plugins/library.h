@@ -17,7 +17,7 @@ class Library {
   // Opens what check_file() passed; every symbol is bound now, none is visible to others. With `isolated`, a sealed
   // copy in memory is opened and checked again, against the hash too where there is one: the bytes checked are the
   // bytes run. BackendError has the dynamic linker's text.
-  static Library* open(CheckedFile file, bool isolated, const std::string& sha256);
+  static Library* open(CheckedFile file, bool isolated, const Hashes& hashes);
 
   const FileId& id() const { return id_; }
   const std::filesystem::path& path() const { return path_; }

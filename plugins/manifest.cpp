@@ -3,10 +3,13 @@
 #include "manifest.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tenon/abi/base.h"
@@ -24,16 +27,34 @@ constexpr std::uintmax_t kMaxBytes = 1 << 20;
   throw BackendError(core::join("manifest ", file.string(), ": ", what));
 }
 
+// Who may write a manifest chooses which file is opened and which hash that has: it is checked as libraries are.
+std::string read_trusted(const fs::path& file) {
+  const CheckedFile checked = open_trusted(file);
+  if (checked.id.bytes > kMaxBytes) bad(file, "larger than 1 MiB");
+  std::string out(kMaxBytes, '\0');
+  std::size_t n = 0;
+  for (ssize_t got = 1; got > 0 && n < out.size(); n += static_cast<std::size_t>(std::max<ssize_t>(got, 0))) {
+    got = read(checked.fd.get(), out.data() + n, out.size() - n);
+    if (got < 0) bad(file, "cannot be read");
+  }
+  out.resize(n);
+  return out;
+}
+
 json parse_file(const fs::path& file) {
-  std::error_code ec;
-  if (!fs::is_regular_file(file, ec)) bad(file, "not a regular file");
-  std::uintmax_t bytes = fs::file_size(file, ec);
-  if (ec || bytes > kMaxBytes) bad(file, "larger than 1 MiB");
-  std::ifstream in(file, std::ios::binary);
-  if (!in) bad(file, "cannot be read");
+  const std::string text = read_trusted(file);
+  std::vector<std::set<std::string>> keys;  // of each object that is open
+  const auto once = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      bad(file, core::join("field '", parsed.get<std::string>().substr(0, 60), "' is there twice"));
+    }
+    return true;
+  };
   json j;
   try {
-    j = json::parse(in);
+    j = json::parse(text, once);
   } catch (const json::exception& e) {
     bad(file, core::join("not JSON: ", e.what()));
   }
@@ -63,6 +84,29 @@ T required(const json& j, const fs::path& file, const char* name, const char* ex
 template <class T>
 T optional(const json& j, const fs::path& file, const char* name, const char* expected, const T& fallback) {
   return field<T>(j, file, name, expected, &fallback);
+}
+
+// No other number is taken for an integer, and none is cut.
+int integer(const json& j, const fs::path& file, const char* name, int otherwise) {
+  const json value = optional<json>(j, file, name, "an integer", otherwise);
+  if (!value.is_number_integer() || value < std::numeric_limits<int>::min() ||
+      value > std::numeric_limits<int>::max()) {
+    bad(file, core::join("field '", name, "' is ", value.dump().substr(0, 60), "; expected an integer of 32 bits"));
+  }
+  return value.get<int>();
+}
+
+// Lower-case hex digits behind a prefix; empty where the field is not there.
+std::string hex_field(const json& j, const fs::path& file, const char* name, std::string_view prefix, std::size_t n) {
+  const std::string before = prefix.empty() ? "" : core::join("'", prefix, "' and ");
+  const std::string expected = core::join(before, n, " lower-case hex digits");
+  const std::string out = optional<std::string>(j, file, name, expected.c_str(), {});
+  if (!j.contains(name)) return {};
+  if (out.size() != prefix.size() + n || out.rfind(prefix, 0) != 0 ||
+      out.find_first_not_of("0123456789abcdef", prefix.size()) != std::string::npos) {
+    bad(file, core::join("field '", name, "' must have ", expected));
+  }
+  return out;
 }
 
 bool is_name(const std::string& s) {
@@ -98,18 +142,16 @@ Manifest read_manifest(const fs::path& file) {
   m.library = (file.parent_path() / library).lexically_normal();
   json abi = required<json>(j, file, "abi", "{\"major\": 1, \"min_minor\": 0}");
   if (!abi.is_object()) bad(file, "field 'abi' must be an object");
-  m.abi_major = required<int>(abi, file, "major", "a number");
-  m.abi_min_minor = optional<int>(abi, file, "min_minor", "a number", 0);
+  (void)required<json>(abi, file, "major", "an integer");
+  m.abi_major = integer(abi, file, "major", 0);
+  m.abi_min_minor = integer(abi, file, "min_minor", 0);
   m.arch = optional<std::string>(j, file, "arch", "text", {});
   m.layouts = optional<std::vector<std::string>>(j, file, "layouts", "a list of names", {});
   m.cpu_features = optional<std::vector<std::string>>(j, file, "cpu_features", "a list of names", {});
   m.third_party = optional<std::map<std::string, std::string>>(j, file, "third_party", "an object of text", {});
-  m.sha256 = optional<std::string>(j, file, "sha256", "64 hex digits", {});
-  if (!m.sha256.empty() &&
-      (m.sha256.size() != 64 || m.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)) {
-    bad(file, "field 'sha256' must have 64 lower-case hex digits");
-  }
-  m.priority = optional<int>(j, file, "priority", "a number", 0);
+  m.hashes.sha256 = hex_field(j, file, "sha256", "", 64);
+  m.hashes.digest = hex_field(j, file, "digest", "xxh64:", 16);
+  m.priority = integer(j, file, "priority", 0);
   m.variant = optional<std::string>(j, file, "variant", "text", {});
   m.isolated = optional<bool>(j, file, "isolated", "true or false", false);
   return m;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "file_check.h"
+
 namespace tenon::plugins {
 
 struct Manifest {
@@ -21,13 +23,13 @@ struct Manifest {
   std::string arch;
   std::vector<std::string> cpu_features;           // as in /proc/cpuinfo
   std::map<std::string, std::string> third_party;  // soname -> version
-  std::string sha256;                              // of the library, lower-case hex; empty: not checked
+  Hashes hashes;                                   // of the library; empty: it is opened in a child process first
   int priority = 0;
   std::string variant;
   bool isolated = false;
 };
 
-// BackendError names the file and the field at fault. Unknown fields are skipped.
+// BackendError names the file and the field at fault, or who else may write the file. Unknown fields are skipped.
 Manifest read_manifest(const std::filesystem::path& file);
 // Whether this core and this machine can run it; the reason if not, else empty. Opens nothing.
 std::string unsuitable(const Manifest& m);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening and closing: the part of Manager that touches libraries.
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 
 #include "manager.h"
 #include "probe.h"
@@ -31,12 +31,33 @@ void fill_from_descriptor(Info& info, const Handshake& h) {
   info.vendor = text(h.plugin->vendor);
   info.kernels = h.report.kernels;
   info.quarantined = h.report.quarantined;
-  info.state = h.backend ? State::Opened : State::NoDevice;
+  info.state = h.why_no_device.empty() ? State::Opened : State::NoDevice;
   info.reason = h.why_no_device;
-  if (!h.backend || !h.plugin->describe) return;
+  if (info.state != State::Opened || !h.plugin->describe) return;
   constexpr std::size_t kLongest = 4096;
   tn_str line = h.plugin->describe();
   if (line.len <= kLongest) info.description = text(line);
+}
+
+// Whether a plugin is opened in a child process first, how long that may take, and what a refusal adds about it.
+struct Trial {
+  int milliseconds = 0;  // 0: it is not
+  const char* why = "";
+};
+
+Trial trial_of(const Hashes& hashes) {
+  constexpr int kUsual_ms = 10'000;
+  const std::string text = core::setting("PLUGIN_PROBE");
+  int asked = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), asked);
+  if (!text.empty() && fault == std::errc() && end == text.data() + text.size() && asked >= 0) return {asked, ""};
+  if (!text.empty()) {
+    core::log(TN_LOG_WARNING, core::join("TENON_PLUGIN_PROBE is '", text, "'; expected milliseconds, or 0 for never"));
+  }
+  if (!hashes.empty()) return {};
+  return {kUsual_ms,
+          ". It was opened in a process of its own first, as no manifest has a hash of it (`tenon manifest` writes "
+          "one); with TENON_PLUGIN_PROBE=0 that is left out"};
 }
 
 }  // namespace
@@ -58,13 +79,16 @@ void Manager::open(Entry& e) noexcept {
 
 void Manager::open_or_throw(Entry& e) {
   Mark mark(e.opening);
-  CheckedFile file = check_file(e.info.library, e.manifest.sha256);
+  CheckedFile file = check_file(e.info.library, e.manifest.hashes);
   for (auto& other : entries_) {
     if (other.get() != &e && other->library && other->id == file.id) {
       throw BackendError(core::join(e.info.library, ": the same file is known as plugin ", other->info.name));
     }
   }
-  Expected expected{e.manifest.name, e.manifest.device, {}, {}};
+  Expected expected;
+  expected.name = e.manifest.name;
+  expected.device = e.manifest.device;
+  expected.priority = e.manifest.priority;
   for (auto& other : entries_) {
     if (other->info.state == State::Opened) expected.taken.push_back(other->info.name);
   }
@@ -77,7 +101,7 @@ void Manager::open_or_throw(Entry& e) {
   e.id = file.id;
   ProcessState before;
   try {
-    e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.sha256);
+    e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
     e.handshake = shake_hands(*e.library, expected);
   } catch (...) {
     (void)before.restore();
@@ -94,26 +118,32 @@ void Manager::open_or_throw(Entry& e) {
   warn_of_copies(e);
 }
 
-// Everything that opening does, in a child that may die of it.
+// Everything that opening does, in a child that may die of it; closing, too, where the plugin can be closed.
 void Manager::probe(const Entry& e, const Expected& expected) {
-  const std::string setting = core::setting("PLUGIN_PROBE");
-  const int milliseconds = std::atoi(setting.c_str());
-  if (milliseconds <= 0) return;
-  std::string fault = in_probe(
+  const Trial trial = trial_of(e.manifest.hashes);
+  if (trial.milliseconds == 0) return;
+  auto [fault, ended] = in_probe(
       [&](const std::function<void(const char*)>& step) -> std::string {
         Expected told = expected;
         told.step = step;
+        told.rehearsal = true;
         step("opening");
-        CheckedFile file = check_file(e.info.library, e.manifest.sha256);
-        Handshake h = shake_hands(*Library::open(std::move(file), e.manifest.isolated, e.manifest.sha256), told);
+        CheckedFile file = check_file(e.info.library, e.manifest.hashes);
+        Library* library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
+        Handshake h = shake_hands(*library, told);
         step("its texts");
         Info scratch;
         fill_from_descriptor(scratch, h);
+        if (!(h.plugin->flags & TN_PLUGIN_UNLOADABLE)) return {};
+        step("closing");
+        if (h.why_no_device.empty() && h.plugin->shutdown) h.plugin->shutdown();
+        Library::close(library);
         return {};
       },
-      milliseconds);
-  if (fault.rfind(e.info.library, 0) == 0) throw BackendError(fault);
-  if (!fault.empty()) throw BackendError(core::join(e.info.library, ": ", fault));
+      trial.milliseconds);
+  if (fault.empty()) return;
+  if (fault.rfind(e.info.library, 0) != 0) fault = core::join(e.info.library, ": ", fault);
+  throw BackendError(ended ? fault + trial.why : fault);
 }
 
 // Two copies of one third-party library in a process are the usual cause of faults that nobody can explain.
@@ -144,7 +174,11 @@ Info Manager::load(const fs::path& given) {
   if (has_manifest) {
     manifest = read_manifest(path);
     if (std::string why = unsuitable(manifest); !why.empty()) throw BackendError(core::join(path.string(), ": ", why));
-    path = fs::weakly_canonical(manifest.library, ec);
+    const fs::path named = manifest.library;
+    path = fs::weakly_canonical(named, ec);
+    if (ec)
+      throw BackendError(
+          core::join("manifest ", manifest.file.string(), ": its library ", named.string(), ": ", ec.message()));
   }
   Entry* e = find_library(path);
   if (e && e->info.state == State::Opened && !e->opening) return e->info;

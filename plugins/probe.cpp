@@ -98,9 +98,10 @@ std::string how_it_ended(int status, bool in_time, int milliseconds, const std::
 
 }  // namespace
 
-std::string in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f, int milliseconds) {
+ProbeResult in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f, int milliseconds) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return core::join("no pipe for the process that tries it: ", strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return {core::join("no pipe for the process that tries it: ", strerror(errno)), true};
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
@@ -109,7 +110,7 @@ std::string in_probe(const std::function<std::string(const std::function<void(co
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
-    return core::join("no process to try it in: ", strerror(errno));
+    return {core::join("no process to try it in: ", strerror(errno)), true};
   }
   std::string text, step;
   bool in_time = read_all(ends[0], milliseconds, text);
@@ -119,8 +120,8 @@ std::string in_probe(const std::function<std::string(const std::function<void(co
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   bool has_result = parse(text, step);
-  if (has_result && in_time) return text;
-  return how_it_ended(status, in_time, milliseconds, step);
+  if (has_result && in_time) return {text, false};
+  return {how_it_ended(status, in_time, milliseconds, step), true};
 }
 
 }  // namespace tenon::plugins

@@ -8,9 +8,14 @@
 
 namespace tenon::plugins {
 
-// Runs `f` in a forked child. Empty if f returned empty within the time; else f's text, or how the child ended: by a
-// signal, by an exit of its own, or by the deadline, with the step that f had announced last through its argument.
-std::string in_probe(const std::function<std::string(const std::function<void(const char*)>& step)>& f,
+struct ProbeResult {
+  std::string fault;   // empty if f returned empty within the time
+  bool ended = false;  // f did not return: the fault is how the child ended
+};
+
+// Runs `f` in a forked child. The fault is f's text, or how the child ended: by a signal, by an exit of its own, or by
+// the deadline, with the step that f had announced last through its argument.
+ProbeResult in_probe(const std::function<std::string(const std::function<void(const char*)>& step)>& f,
                      int milliseconds);
 
 }  // namespace tenon::plugins

@@ -18,6 +18,8 @@
 #define FAILING_SYNC 10
 #define ENDLESS_COUNT 11
 #define NO_END_OF_NAME 12
+#define NO_STREAM_DESTROY 13
+#define HANDLE_AND_ADDRESS 14
 
 __attribute__((unused)) static char memory[1 << 23] __attribute__((aligned(4096)));
 static tn_status bad_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
@@ -47,7 +49,7 @@ static tn_status bad_props(void* context, int32_t index, tn_device_props* out) {
   memset(out->name, 'x', sizeof out->name);
   out->total_bytes = out->free_bytes = 1u << 30;
   out->alignment = FAULT == ODD_ALIGNMENT ? 3000 : 16;
-  out->flags = TN_DEVICE_HOST_READABLE;
+  out->flags = FAULT == HANDLE_AND_ADDRESS ? 0xffffffffu : TN_DEVICE_HOST_READABLE;
   return FAULT == FAILING_PROPS ? TN_ERROR_BACKEND : TN_OK;
 }
 static tn_status bad_copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
@@ -59,6 +61,11 @@ static tn_status bad_copy(void* context, tn_device dst_device, void* dst, uint64
 static tn_status bad_sync(void* context, int32_t index, tn_stream* stream) {
   (void)context, (void)index, (void)stream;
   return TN_ERROR_INDEX;
+}
+__attribute__((unused)) static tn_status bad_stream(void* context, int32_t index, int32_t priority, tn_stream** out) {
+  (void)context, (void)index, (void)priority;
+  *out = (tn_stream*)memory;
+  return TN_OK;
 }
 static void nothing(void* context, int32_t index, void* handle, uint64_t bytes, tn_stream* stream) {
   (void)context, (void)index, (void)handle, (void)bytes, (void)stream;
@@ -77,7 +84,9 @@ static const tn_device_api* api_with_fault(const tn_device_api* good) {
   out = *good;
   if (FAULT <= OUT_OF_MEMORY) out.alloc = bad_alloc, out.free = nothing;
   if (FAULT == NEGATIVE_COUNT || FAULT == FAILING_COUNT || FAULT == ENDLESS_COUNT) out.count = bad_count;
-  if (FAULT == FAILING_PROPS || FAULT == ODD_ALIGNMENT || FAULT == NO_END_OF_NAME) out.props = bad_props;
+  if (FAULT == FAILING_PROPS || FAULT == ODD_ALIGNMENT || FAULT == NO_END_OF_NAME || FAULT == HANDLE_AND_ADDRESS)
+    out.props = bad_props;
+  if (FAULT == NO_STREAM_DESTROY) out.stream_create = bad_stream;
   if (FAULT == FAILING_COPY) out.copy = bad_copy;
   if (FAULT == FAILING_SYNC) out.sync = bad_sync;
   return &out;

@@ -29,6 +29,7 @@
 #define HOST_DEVICE 23
 #define DEVICE_OF_ANOTHER 24
 #define OTHER_PRIORITY 25
+#define SPACED_INPLACE 26
 
 #define S(text) \
   { text, sizeof(text) - 1 }
@@ -55,7 +56,9 @@ static const tn_kernel one = {FAULT == SHORT_KERNEL  ? 16
                                                         : "float32",
                                FAULT == UNKNOWN_DTYPE ? 6 : 7},
                               {0, FAULT == DAMAGED_LAYOUTS ? 9 : 0},
-                              {0, FAULT == DAMAGED_INPLACE ? 3 : 0},
+                              {FAULT == SPACED_INPLACE ? "0 = 0" : 0, FAULT == DAMAGED_INPLACE  ? 3
+                                                                      : FAULT == SPACED_INPLACE ? 5
+                                                                                                : 0},
                               run,
                               0,
                               0,

@@ -29,7 +29,7 @@ TEST(PluginRefusal, FilesThatAreNoLibraries) {
   expect_refused(f / "libtenon_dangling.so", "o such file");
   expect_refused(f / "libtenon_empty.so", "the file is empty");
   expect_refused(f / "libtenon_text.so", "no ELF header");
-  expect_refused(f / "libtenon_folder.so", "a directory, not a library");
+  expect_refused(f / "libtenon_folder.so", "a directory, not a file");
   expect_refused(f / "libtenon_fifo.so", "not a regular file");
 }
 

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "device_guard.h"
+
+#include <exception>
+#include <string>
+#include <type_traits>
+
+namespace tenon::plugins {
+namespace {
+
+// What was thrown on this thread and not told yet. A pointer: static thread-local space is scarce (docs/design.md).
+thread_local std::string* t_thrown = nullptr;
+
+void keep(const char* function, const char* what) noexcept {
+  try {
+    if (!t_thrown) t_thrown = new std::string;  // of the few threads that meet such a plugin; never freed
+    *t_thrown =
+        std::string("its function ") + function + " threw an exception" + (what ? ": " : "") + (what ? what : "");
+  } catch (...) {  // the status says that it failed
+  }
+}
+
+// The failure as each function can tell it.
+template <class R>
+R failure() {
+  if constexpr (std::is_same_v<R, tn_status>) return TN_ERROR_BACKEND;
+  if constexpr (std::is_pointer_v<R>) return nullptr;
+  if constexpr (std::is_same_v<R, tn_str>) return tn_str{nullptr, 0};
+}
+
+template <auto Function>
+constexpr const char* kName = nullptr;
+
+template <class T>
+struct Guard;
+template <class R, class... Args>
+struct Guard<R (*tn_device_api::*)(void*, Args...)> {
+  using Pointer = R (*tn_device_api::*)(void*, Args...);
+  template <Pointer function>
+  static R call(void* context, Args... args) {
+    const tn_device_api& theirs = static_cast<GuardedDevice*>(context)->theirs;
+    try {
+      return (theirs.*function)(theirs.context, args...);
+    } catch (const std::exception& e) {
+      keep(kName<function>, e.what());
+    } catch (...) {
+      keep(kName<function>, nullptr);
+    }
+    return failure<R>();
+  }
+};
+
+template <auto function>
+void wrap(GuardedDevice& d) {
+  if (d.theirs.*function) d.table.*function = Guard<decltype(function)>::template call<function>;
+}
+
+// Between a failure and its text no other function of the device is called on the thread.
+tn_str last_error(void* context) {
+  static thread_local std::string* told = nullptr;
+  const tn_device_api& theirs = static_cast<GuardedDevice*>(context)->theirs;
+  if (t_thrown && !t_thrown->empty()) {
+    if (!told) told = new std::string;
+    told->swap(*t_thrown);
+    t_thrown->clear();
+    return {told->data(), told->size()};
+  }
+  return theirs.last_error ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(context)
+                           : tn_str{nullptr, 0};
+}
+
+#define TN_DETAIL_FUNCTIONS(X)                                                                                      \
+  X(count)                                                                                                          \
+  X(props)                                                                                                          \
+  X(alloc) X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy)      \
+      X(event_record) X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) \
+          X(last_error) X(stream_query) X(event_sync)
+
+#define TN_DETAIL_NAME(f) \
+  template <>             \
+  constexpr const char* kName<&tn_device_api::f> = #f;
+TN_DETAIL_FUNCTIONS(TN_DETAIL_NAME)
+#undef TN_DETAIL_NAME
+
+#define TN_DETAIL_COUNT(f) +1
+static_assert(sizeof(tn_device_api) == (2 + (TN_DETAIL_FUNCTIONS(TN_DETAIL_COUNT))) * sizeof(void*),
+              "a function of the device table is missing here");
+#undef TN_DETAIL_COUNT
+
+}  // namespace
+
+void guard(GuardedDevice& d) {
+  d.table = d.theirs;
+  d.table.context = &d;
+#define TN_DETAIL_WRAP(f) wrap<&tn_device_api::f>(d);
+  TN_DETAIL_FUNCTIONS(TN_DETAIL_WRAP)
+#undef TN_DETAIL_WRAP
+  d.table.last_error = last_error;
+}
+
+}  // namespace tenon::plugins

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "digest.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+namespace tenon::plugins {
+namespace {
+
+constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87, kPrime2 = 0xC2B2AE3D27D4EB4F, kPrime3 = 0x165667B19E3779F9,
+                   kPrime4 = 0x85EBCA77C2B2AE63, kPrime5 = 0x27D4EB2F165667C5;
+constexpr std::size_t kPiece = 64 << 10;  // stays in the cache between the read and the hash
+
+template <class T>
+T load(const unsigned char* p) {
+  T out;
+  std::memcpy(&out, p, sizeof out);
+  return out;
+}
+
+uint64_t mixed(uint64_t lane, uint64_t word) { return std::rotl(lane + word * kPrime2, 31) * kPrime1; }
+
+// All of [offset, offset + n), or nothing.
+bool read_at(int fd, uint64_t offset, void* to, std::size_t n) {
+  for (auto* p = static_cast<char*>(to); n > 0;) {
+    const ssize_t got = pread(fd, p, n, static_cast<off_t>(offset));
+    if (got <= 0) return false;
+    p += got;
+    offset += static_cast<uint64_t>(got);
+    n -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+// What a piece of the file has of [begin, begin + bytes) becomes zero: it is hashed in another form.
+void blank(unsigned char* piece, uint64_t at, std::size_t n, uint64_t begin, uint64_t bytes) {
+  const uint64_t from = std::max(at, begin), to = std::min(at + n, begin + bytes);
+  if (from < to) std::memset(piece + (from - at), 0, to - from);
+}
+
+// The hash of a segment's bytes after `hash` of what comes before it.
+bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p, std::vector<unsigned char>& buffer, uint64_t& hash) {
+  for (uint64_t done = 0; done < p.p_filesz;) {
+    const std::size_t n = static_cast<std::size_t>(std::min<uint64_t>(kPiece, p.p_filesz - done));
+    const uint64_t at = p.p_offset + done;
+    if (!read_at(fd, at, buffer.data(), n)) return false;
+    blank(buffer.data(), at, n, 0, sizeof h);
+    blank(buffer.data(), at, n, h.e_phoff, uint64_t{h.e_phnum} * sizeof p);
+    hash = xxh64(buffer.data(), n, hash);
+    done += n;
+  }
+  return true;
+}
+
+// Of the headers what a loader goes by. `strip` writes the rest: where sections lie, and offsets of empty segments.
+uint64_t hash_of_headers(Elf64_Ehdr h, std::vector<Elf64_Phdr> segments) {
+  h.e_shoff = 0;
+  h.e_shentsize = h.e_shnum = h.e_shstrndx = 0;
+  for (Elf64_Phdr& p : segments) {
+    if (p.p_type != PT_LOAD) p.p_offset = 0;
+    p.p_paddr = 0;
+  }
+  return xxh64(segments.data(), segments.size() * sizeof(Elf64_Phdr), xxh64(&h, sizeof h, 0));
+}
+
+}  // namespace
+
+uint64_t xxh64(const void* data, std::size_t bytes, uint64_t seed) {
+  const auto *p = static_cast<const unsigned char*>(data), *end = p + bytes;
+  uint64_t h = seed + kPrime5;
+  if (bytes >= 32) {
+    uint64_t a = seed + kPrime1 + kPrime2, b = seed + kPrime2, c = seed, d = seed - kPrime1;
+    for (; end - p >= 32; p += 32) {
+      a = mixed(a, load<uint64_t>(p));
+      b = mixed(b, load<uint64_t>(p + 8));
+      c = mixed(c, load<uint64_t>(p + 16));
+      d = mixed(d, load<uint64_t>(p + 24));
+    }
+    h = std::rotl(a, 1) + std::rotl(b, 7) + std::rotl(c, 12) + std::rotl(d, 18);
+    for (uint64_t lane : {a, b, c, d}) h = (h ^ mixed(0, lane)) * kPrime1 + kPrime4;
+  }
+  h += bytes;
+  for (; end - p >= 8; p += 8) h = std::rotl(h ^ mixed(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
+  for (; end - p >= 4; p += 4) h = std::rotl(h ^ load<uint32_t>(p) * kPrime1, 23) * kPrime2 + kPrime3;
+  for (; p < end; ++p) h = std::rotl(h ^ *p * kPrime5, 11) * kPrime1;
+  h = (h ^ h >> 33) * kPrime2;
+  h = (h ^ h >> 29) * kPrime3;
+  return h ^ h >> 32;
+}
+
+std::string loaded_digest(int fd) {
+  constexpr int kMaxHeaders = 4096;  // as in elf_check.cpp
+  Elf64_Ehdr h;
+  if (!read_at(fd, 0, &h, sizeof h) || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum > kMaxHeaders) return {};
+  std::vector<Elf64_Phdr> segments(h.e_phnum);
+  if (!read_at(fd, h.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return {};
+  uint64_t hash = hash_of_headers(h, segments);
+  std::vector<unsigned char> buffer(kPiece);
+  for (const Elf64_Phdr& p : segments) {
+    if (p.p_type == PT_LOAD && !add_segment(fd, h, p, buffer, hash)) return {};
+  }
+  std::string out = "xxh64:";
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[hash >> shift & 15];
+  return out;
+}
+
+}  // namespace tenon::plugins
