@@ -210,6 +210,7 @@ int run(const Options& o) {
   };
   work.died = [&](const std::string& id, int signal) {
     report.add("FAILED", id, "the process died of signal " + std::to_string(signal));
+    return AfterDeath::NextItem;
   };
   run_all(work, o.processes, o.seconds);
   if (!o.staged.empty()) report.check_staged(o.staged);

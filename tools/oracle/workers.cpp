@@ -120,8 +120,10 @@ void Pool::ended(std::list<Child>::iterator c) {
   Child gone = *c;
   children_.erase(c);
   if (gone.file < 0) return;
-  work_.died(gone.id, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-  gone.id.empty() ? start(-1, 0) : start(gone.file, gone.item + 1);  // a file that kills before its first item is left
+  const AfterDeath next = work_.died(gone.id, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  if (next == AfterDeath::Nothing) *next_ = work_.files;
+  const bool same = next == AfterDeath::NextItem && !gone.id.empty();  // one that kills before its first item is left
+  same ? start(gone.file, gone.item + 1) : start(-1, 0);
 }
 
 void Pool::serve() {

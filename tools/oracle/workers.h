@@ -15,14 +15,20 @@ struct Line {
 };
 using Send = std::function<void(const Line&)>;
 
+enum class AfterDeath {
+  NextItem,  // of the same file
+  NextFile,
+  Nothing  // no file is begun any more
+};
+
 struct Work {
   int files = 0;
   // Runs every item of one file from `first_item` on. Before each item it sends {"start", "N id"}.
   std::function<void(int file, int first_item, const Send& send)> run;
   // In the parent, for each line but "start".
   std::function<void(const Line&)> receive;
-  // In the parent: the item died of `signal`; the others of its file go on in a new process.
-  std::function<void(const std::string& id, int signal)> died;
+  // In the parent: the item died of `signal`, 0 if it ended the process. Says what goes on in a new process.
+  std::function<AfterDeath(const std::string& id, int signal)> died;
 };
 
 // `processes` 0: in this process. Each item may take `seconds` before it counts as dead.

@@ -42,6 +42,7 @@ struct CheckResult {
   std::map<std::string, long> passed_of;  // by row
   std::vector<CheckFailure> failures;     // of level 0
   std::vector<DeviceVerdict> device_checks;
+  std::string stopped;                                                 // why not everything was tried
   std::vector<std::string> no_samples;                                 // rows
   std::map<std::string, std::map<std::string, std::string>> coverage;  // row, dtype: "native", "decomposed", ...
   std::map<std::string, long> staged;                                  // calls by row

@@ -22,6 +22,7 @@ namespace {
 constexpr int kThrew = 97;                     // exit status of a child whose body threw
 constexpr std::size_t kMostBytes = 64u << 20;  // of what a child may send
 constexpr char kFault = '\x01';                // begins the text of an exception, at the end of what was sent
+constexpr char kDone = '\x02';                 // the end of what a body sent that returned
 
 void write_all(int fd, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -40,6 +41,7 @@ void write_all(int fd, const std::string& text) {
   dup2(null, STDOUT_FILENO);
   try {
     body([fd](const std::string& text) { write_all(fd, text); });
+    write_all(fd, std::string(1, kDone));
   } catch (const std::exception& e) {
     write_all(fd, kFault + std::string(e.what()));
     _exit(kThrew);
@@ -54,7 +56,10 @@ std::string failure_of(int status, std::string& text) {
   if (WIFSIGNALED(status)) {
     return core::join("crashed with signal ", WTERMSIG(status), " (", std::string(strsignal(WTERMSIG(status))), ")");
   }
-  if (WEXITSTATUS(status) == 0) return {};
+  if (WEXITSTATUS(status) == 0 && !text.empty() && text.back() == kDone) {
+    text.pop_back();
+    return {};
+  }
   std::size_t at = text.rfind(kFault);
   if (WEXITSTATUS(status) != kThrew || at == std::string::npos) {
     return core::join("ended the process with status ", WEXITSTATUS(status));

@@ -15,6 +15,7 @@
 #include "table.h"
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/dtype.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/op.h"
@@ -70,7 +71,9 @@ ordered_json extensions_of(const tn_ext* e) {
       name = text(reinterpret_cast<const tn_ext_layout*>(e)->name, "the name of a layout");
       if (!name.empty() && name.size() <= 64) core::reserve_layout(name);  // kernels may name it
     } else if (e->id == TN_EXT_DTYPE && e->struct_size >= offsetof(tn_ext_dtype, dtype_class)) {
-      name = text(reinterpret_cast<const tn_ext_dtype*>(e)->name, "the name of a dtype");
+      const auto* dtype = reinterpret_cast<const tn_ext_dtype*>(e);
+      name = text(dtype->name, "the name of a dtype");
+      if (e->struct_size >= sizeof *dtype) core::register_dtype(dtype);  // the same; this process ends soon
     }
     out.push_back(core::join(extension_name(e->id), " ", name, name.empty() ? "" : " ", "1.", e->minor));
   }
@@ -83,33 +86,23 @@ bool own_op(const tn_kernel& k) {
   return name.find("::") != std::string::npos && !core::find_op(name);
 }
 
+#define TN_DETAIL_FUNCTIONS(X)                                                                                      \
+  X(count)                                                                                                          \
+  X(props)                                                                                                          \
+  X(alloc) X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy)      \
+      X(event_record) X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) \
+          X(last_error) X(stream_query) X(event_sync) X(stream_sync)
+#define TN_DETAIL_ONE(f) +1
+static_assert(sizeof(tn_device_api) == (2 + (TN_DETAIL_FUNCTIONS(TN_DETAIL_ONE))) * sizeof(void*),
+              "a function of the device table is missing here");
+#undef TN_DETAIL_ONE
+
 // The names of the functions that a device table has.
 ordered_json functions_of(const tn_device_api* d) {
   ordered_json out = ordered_json::array();
 #define TN_DETAIL_FUNCTION(f) \
   if (TN_HAS(d, tn_device_api, f) && d->f) out.push_back(#f);
-  TN_DETAIL_FUNCTION(count)
-  TN_DETAIL_FUNCTION(props)
-  TN_DETAIL_FUNCTION(alloc)
-  TN_DETAIL_FUNCTION(free)
-  TN_DETAIL_FUNCTION(copy)
-  TN_DETAIL_FUNCTION(sync)
-  TN_DETAIL_FUNCTION(fill)
-  TN_DETAIL_FUNCTION(stream_create)
-  TN_DETAIL_FUNCTION(stream_destroy)
-  TN_DETAIL_FUNCTION(event_create)
-  TN_DETAIL_FUNCTION(event_destroy)
-  TN_DETAIL_FUNCTION(event_record)
-  TN_DETAIL_FUNCTION(event_wait)
-  TN_DETAIL_FUNCTION(event_query)
-  TN_DETAIL_FUNCTION(event_elapsed)
-  TN_DETAIL_FUNCTION(native_stream)
-  TN_DETAIL_FUNCTION(alloc_pinned)
-  TN_DETAIL_FUNCTION(free_pinned)
-  TN_DETAIL_FUNCTION(last_error)
-  TN_DETAIL_FUNCTION(stream_query)
-  TN_DETAIL_FUNCTION(event_sync)
-  TN_DETAIL_FUNCTION(stream_sync)
+  TN_DETAIL_FUNCTIONS(TN_DETAIL_FUNCTION)
 #undef TN_DETAIL_FUNCTION
   return out;
 }
@@ -222,13 +215,14 @@ void print(const ordered_json& j) {
     std::cout << "  kernels     none\n";
     return;
   }
-  Table table({"OP", "DTYPES", "DIGEST", "FLAGS"});
+  Table table({"OP", "DTYPES", "DIGEST", "PRIORITY", "INPLACE", "FLAGS"});
   int good = 0;
   for (const ordered_json& k : j["kernels"]) {
     std::string fault = k["fault"];
     good += fault.empty();
-    table.add({shown(k["op"]), shown(k["dtypes"]), fault.empty() ? shown(k["digest"]) : "left out: " + fault,
-               list(k["flags"])});
+    const std::string inplace = shown(k["inplace"]);
+    table.add({shown(k["op"]), shown(k["dtypes"]), fault.empty() ? shown(k["digest"]) : "left out: " + shown(fault),
+               std::to_string(k["priority"].get<int>()), inplace.empty() ? "-" : inplace, list(k["flags"])});
   }
   std::cout << "  kernels     " << j["kernels"].size() << ", " << good << " of which this core takes\n\n"
             << table.text();

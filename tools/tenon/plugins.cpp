@@ -25,11 +25,11 @@ nlohmann::ordered_json to_json(const Info& i) {
 }
 
 void print_table(const std::vector<Info>& all) {
-  Table table({"NAME", "STATE", "DEVICE", "VERSION", "KERNELS", "FILE"});
+  Table table({"NAME", "STATE", "DEVICE", "VERSION", "KERNELS", "PRIORITY", "FILE"});
   for (const Info& i : all) {
     bool open = i.state == plugins::State::Opened;
     table.add({i.name, std::string(plugins::to_string(i.state)), i.device.empty() ? "-" : i.device,
-               i.version.empty() ? "-" : i.version, open ? std::to_string(i.kernels) : "-",
+               i.version.empty() ? "-" : i.version, open ? std::to_string(i.kernels) : "-", std::to_string(i.priority),
                i.library.empty() ? i.manifest : i.library});
   }
   std::cout << table.text();
