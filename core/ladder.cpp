@@ -309,8 +309,9 @@ std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
                            std::string_view(e->plugin->version.ptr, e->plugin->version.len));
     bool takes = e->dtypes.has(dtype);
     native |= takes;
-    out.push_back(
-        {"native", takes, takes ? join("plugin ", who) : join("plugin ", who, " has no kernel for this dtype")});
+    const std::string why = takes ? join(", priority ", e->kernel->priority, ", of the plugin ", e->plugin_priority)
+                                  : " has no kernel for this dtype";
+    out.push_back({"native", takes, join("plugin ", who, why)});
   }
   if (out.empty()) out.push_back({"native", false, "no plugin has a kernel for this device"});
   std::string why = op.by_code == ByCode::None ? "a function of tenon/ops" : "one call of a primitive";

@@ -70,12 +70,13 @@ tn_str last_error(void* context) {
                            : tn_str{nullptr, 0};
 }
 
-#define TN_DETAIL_FUNCTIONS(X)                                                                                      \
-  X(count)                                                                                                          \
-  X(props)                                                                                                          \
-  X(alloc) X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy)      \
-      X(event_record) X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) \
-          X(last_error) X(stream_query) X(event_sync)
+#define TN_DETAIL_FUNCTIONS(X)                                                                                        \
+  X(count)                                                                                                            \
+  X(props)                                                                                                            \
+  X(alloc)                                                                                                            \
+  X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy) X(event_record) \
+      X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) X(last_error)     \
+          X(stream_query) X(event_sync) X(stream_sync)
 
 #define TN_DETAIL_NAME(f) \
   template <>             \

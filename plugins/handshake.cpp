@@ -224,6 +224,24 @@ std::string copy_tables(DescriptorCopy& c) {
   return fault.empty() ? copy_device(c) : fault;
 }
 
+// Reads every byte of the texts that a registration would read. That itself takes locks, which in a forked process may
+// be held for ever by threads that are not there.
+void read_texts(const DescriptorCopy& c) {
+  volatile char seen = 0;
+  const auto read = [&](tn_str s) {
+    for (std::size_t i = 0; i < s.len; ++i) seen = s.ptr[i];
+  };
+  for (const tn_kernel& k : c.kernels) {
+    for (tn_str s : {k.op, k.dtypes, k.layouts, k.inplace}) read(s);
+  }
+  for (const tn_ext_layout& e : c.layouts) {
+    for (tn_str s : {e.name, e.components, e.flags}) read(s);
+  }
+  for (const tn_ext_dtype& e : c.dtypes) {
+    for (tn_str s : {e.name, e.dtype_class}) read(s);
+  }
+}
+
 void check_promise(const Library& lib, const char* what, const std::string& promised, tn_str found) {
   if (promised.empty() || promised == text(found)) return;
   refuse(lib, "its manifest gives the ", what, " '", promised, "', the library '", text(found), "'");
@@ -283,10 +301,13 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   if (call_init(lib, *ours, out.why_no_device)) {
     try {
       if (expected.step) expected.step("its device's count and props");
-      if (expected.rehearsal)
+      if (expected.rehearsal) {
         core::rehearse_backend(*ours);
-      else
+        expected.step("the texts of its kernels and extensions");
+        read_texts(*copy);
+      } else {
         out.backend = core::register_backend(*ours, ops, out.report, expected.priority);
+      }
     } catch (Error& e) {
       call_shutdown(*ours);
       refuse(lib, e.msg());

@@ -1,8 +1,11 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Devices whose functions do not do what they should. One source, a FAULT each. */
+#define _GNU_SOURCE
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tenon/abi/plugin.h"
 
@@ -20,6 +23,8 @@
 #define NO_END_OF_NAME 12
 #define NO_STREAM_DESTROY 13
 #define HANDLE_AND_ADDRESS 14
+#define CRASHING_COPY 15
+#define HANGING_SYNC 16
 
 __attribute__((unused)) static char memory[1 << 23] __attribute__((aligned(4096)));
 static tn_status bad_alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
@@ -56,16 +61,26 @@ static tn_status bad_copy(void* context, tn_device dst_device, void* dst, uint64
                           const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
   (void)context, (void)dst_device, (void)dst, (void)dst_offset, (void)src_device, (void)src, (void)src_offset;
   (void)bytes, (void)stream;
+  if (FAULT == CRASHING_COPY) raise(SIGSEGV);
   return TN_ERROR_BACKEND;
 }
 static tn_status bad_sync(void* context, int32_t index, tn_stream* stream) {
   (void)context, (void)index, (void)stream;
+  while (FAULT == HANGING_SYNC) pause();
   return TN_ERROR_INDEX;
 }
 __attribute__((unused)) static tn_status bad_stream(void* context, int32_t index, int32_t priority, tn_stream** out) {
   (void)context, (void)index, (void)priority;
   *out = (tn_stream*)memory;
   return TN_OK;
+}
+__attribute__((unused)) static tn_status bad_query(void* context, int32_t index, tn_stream* stream, int32_t* done) {
+  (void)context, (void)index, (void)stream, (void)done;
+  return TN_ERROR;
+}
+__attribute__((unused)) static tn_status bad_event(void* context, int32_t index, tn_event* event) {
+  (void)context, (void)index, (void)event;
+  return TN_ERROR;
 }
 static void nothing(void* context, int32_t index, void* handle, uint64_t bytes, tn_stream* stream) {
   (void)context, (void)index, (void)handle, (void)bytes, (void)stream;
@@ -86,9 +101,10 @@ static const tn_device_api* api_with_fault(const tn_device_api* good) {
   if (FAULT == NEGATIVE_COUNT || FAULT == FAILING_COUNT || FAULT == ENDLESS_COUNT) out.count = bad_count;
   if (FAULT == FAILING_PROPS || FAULT == ODD_ALIGNMENT || FAULT == NO_END_OF_NAME || FAULT == HANDLE_AND_ADDRESS)
     out.props = bad_props;
-  if (FAULT == NO_STREAM_DESTROY) out.stream_create = bad_stream;
-  if (FAULT == FAILING_COPY) out.copy = bad_copy;
-  if (FAULT == FAILING_SYNC) out.sync = bad_sync;
+  if (FAULT == NO_STREAM_DESTROY)
+    out.stream_create = bad_stream, out.stream_query = bad_query, out.event_sync = bad_event;
+  if (FAULT == FAILING_COPY || FAULT == CRASHING_COPY) out.copy = bad_copy;
+  if (FAULT == FAILING_SYNC || FAULT == HANGING_SYNC) out.sync = bad_sync;
   return &out;
 }
 static tn_status start(const tn_host* host, tn_str* why) {

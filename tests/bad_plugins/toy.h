@@ -28,6 +28,9 @@
 #ifndef PLUGIN_API
 #define PLUGIN_API &api
 #endif
+#ifndef PLUGIN_EXT
+#define PLUGIN_EXT 0
+#endif
 #ifndef PLUGIN_KERNELS
 #define PLUGIN_KERNELS 0, 0
 #endif
@@ -111,7 +114,7 @@ static const tn_plugin plugin = {PLUGIN_SIZE,
                                  TEXT(PLUGIN_VERSION),
                                  TEXT("Tenon tests"),
                                  TEXT(PLUGIN_DEVICE),
-                                 0,
+                                 PLUGIN_EXT,
                                  PLUGIN_API,
                                  PLUGIN_KERNELS,
                                  PLUGIN_INIT,

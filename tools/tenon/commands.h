@@ -15,6 +15,8 @@ void ops(const std::string& name, bool json);  // empty: all
 void why(const std::string& op, const std::string& device, const std::string& dtype, bool json);
 // Reads a plugin's file without running more of it than its entry, within the time.
 void inspect(const std::string& file, bool json, int seconds);
+// Writes the manifest of a library (or of the library that a manifest names), or renews the digest in it.
+void manifest(const std::string& file, int seconds);
 // Writes the project of a backend into `dir`, empty: a folder with its name. Nothing is overwritten.
 void new_plugin(const std::string& name, const std::string& dir);
 // Runs the operators on a plugin's device; true if nothing failed and the level is reached.

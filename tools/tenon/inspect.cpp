@@ -12,6 +12,7 @@
 #include "child.h"
 #include "commands.h"
 #include "elf_names.h"
+#include "inspect.h"
 #include "table.h"
 #include "tenon/abi/ext/dtype.h"
 #include "tenon/core/backend.h"
@@ -86,12 +87,13 @@ bool own_op(const tn_kernel& k) {
   return name.find("::") != std::string::npos && !core::find_op(name);
 }
 
-#define TN_DETAIL_FUNCTIONS(X)                                                                                      \
-  X(count)                                                                                                          \
-  X(props)                                                                                                          \
-  X(alloc) X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy)      \
-      X(event_record) X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) \
-          X(last_error) X(stream_query) X(event_sync) X(stream_sync)
+#define TN_DETAIL_FUNCTIONS(X)                                                                                        \
+  X(count)                                                                                                            \
+  X(props)                                                                                                            \
+  X(alloc)                                                                                                            \
+  X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy) X(event_record) \
+      X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) X(last_error)     \
+          X(stream_query) X(event_sync) X(stream_sync)
 #define TN_DETAIL_ONE(f) +1
 static_assert(sizeof(tn_device_api) == (2 + (TN_DETAIL_FUNCTIONS(TN_DETAIL_ONE))) * sizeof(void*),
               "a function of the device table is missing here");
@@ -230,11 +232,7 @@ void print(const ordered_json& j) {
 
 }  // namespace
 
-void inspect(const std::string& file, bool json, int seconds) {
-  std::error_code ec;
-  const std::string path = std::filesystem::canonical(file, ec).string();
-  TENON_CHECK(!ec, ValueError, file, ": ", ec.message());
-  TENON_CHECK(std::filesystem::is_regular_file(path, ec), ValueError, path, ": not a regular file");
+ordered_json inspected(const std::string& path, int seconds) {
   ChildResult r = run_in_child(
       [&](const Send& send) {
         ordered_json out = read_plugin(path, send);
@@ -248,7 +246,15 @@ void inspect(const std::string& file, bool json, int seconds) {
     throw BackendError(core::join(path, ": ", r.failure, ", while ",
                                   last == std::string::npos ? "it began" : r.text.substr(begin, last - begin)));
   }
-  const auto j = ordered_json::parse(r.text.substr(last + 1));
+  return ordered_json::parse(r.text.substr(last + 1));
+}
+
+void inspect(const std::string& file, bool json, int seconds) {
+  std::error_code ec;
+  const std::string path = std::filesystem::canonical(file, ec).string();
+  TENON_CHECK(!ec, ValueError, file, ": ", ec.message());
+  TENON_CHECK(std::filesystem::is_regular_file(path, ec), ValueError, path, ": not a regular file");
+  const ordered_json j = inspected(path, seconds);
   if (json)
     std::cout << j.dump(2) << "\n";
   else

@@ -28,6 +28,7 @@ constexpr const char* kExamples =
     "  tenon why add.Tensor cpu float32  every rung that could serve the call, and its reason\n"
     "  tenon inspect ./libtenon_x.so     what a plugin's file says of itself, without running it\n"
     "  tenon check ./libtenon_x.so       runs the operators on its device and compares with the host's\n"
+    "  tenon manifest ./libtenon_x.so    writes or renews the manifest beside it\n"
     "  tenon new-plugin mine             writes the project of a backend for the device 'mine'\n"
     "\n"
     "Environment:\n"
@@ -103,6 +104,11 @@ int main(int argc, char** argv) {
   inspect->add_option("--seconds", seconds, "How long that may take")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
+  CLI::App* manifest = app.add_subcommand(
+      "manifest",
+      "Writes libtenon_NAME.json beside a plugin's library, or renews its digest after the library was changed.\n"
+      "A plugin with a digest is refused when it is damaged, and opens without a trial in a process of its own.");
+  manifest->add_option("FILE", file, "The library or its manifest: build/lib/libtenon_mine.so")->required();
   CLI::App* create = app.add_subcommand(
       "new-plugin",
       "Writes a backend that builds outside of Tenon's tree: a device with one kernel (CMakeLists.txt, NAME.cpp) and\n"
@@ -119,6 +125,7 @@ int main(int argc, char** argv) {
     if (*devices) tenon::command::devices(json);
     if (*ops) tenon::command::ops(name, json);
     if (*inspect) tenon::command::inspect(file, json, seconds);
+    if (*manifest) tenon::command::manifest(file, seconds);
     if (*create) tenon::command::new_plugin(name, dir);
     if (*check) return tenon::command::check_plugin(asked) ? 0 : 1;
     if (*why) tenon::command::why(op, device, dtype, json);
