@@ -38,6 +38,7 @@
 #define LEAVES_A_PROCESS 20
 #define REPLACES_ITSELF 21
 #define LEAVES_QUIETLY 22
+#define ABORTS_AT_EXIT 23
 
 #if FAULT == CRASHES_EARLY || FAULT == FLUSHES_DENORMALS || FAULT == REPLACES_ITSELF
 __attribute__((constructor)) static void early(void) {
@@ -53,6 +54,10 @@ __attribute__((constructor)) static void early(void) {
   rename(evil, info.dli_fname);
 #endif
 }
+#endif
+
+#if FAULT == ABORTS_AT_EXIT
+__attribute__((destructor)) static void late(void) { abort(); }
 #endif
 
 #if FAULT == REGISTERS_FROM_THREAD

@@ -131,6 +131,7 @@ const Animal kProbed[] = {
     {"crashes", "it killed the process that tried it during init: signal 11 (Segmentation fault)"},
     {"crashes_early", "it killed the process that tried it during opening: signal 7 (Bus error)"},
     {"spins", "it did not finish within 300 ms during init"},
+    {"aborts_at_exit", "it killed the process that tried it during closing: signal 6 (Aborted)"},
     {"leaves_quietly", "it ended the process that tried it during init, with status 0"},
     {"closes_descriptors", "it ended the process that tried it during init, with status 0"},
 };

@@ -50,9 +50,10 @@ TENON_API std::vector<std::string> search_folders();
 // library needs no manifest here; a bare file name is refused, as the current directory is never searched. Idempotent
 // for one file. BackendError says why it was refused.
 //
-// With the setting TENON_PLUGIN_PROBE (milliseconds) every plugin, found or loaded, is opened in a forked child first.
-// One that crashes there, ends the process or takes longer is refused. It is not for plugins whose runtime cannot be
-// used after a fork once it runs in this process, as that of CUDA.
+// A plugin of which no manifest has a hash is opened in a forked child first; with the setting TENON_PLUGIN_PROBE
+// (milliseconds) every plugin is, with 0 none. One that crashes there, ends the process or takes longer (10 s) is
+// refused. It is not for plugins whose runtime cannot be used after a fork once it runs in this process, as that of
+// CUDA.
 TENON_API Info load(std::string_view path);
 // Opens every plugin that was found. Faults are in list().
 TENON_API void open_all();
