@@ -5,26 +5,17 @@
 #include <elf.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL  // nothing to link, so that core depends on no further library
+#include <xxhash.h>
+
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <vector>
 
 namespace tenon::plugins {
 namespace {
 
-constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87, kPrime2 = 0xC2B2AE3D27D4EB4F, kPrime3 = 0x165667B19E3779F9,
-                   kPrime4 = 0x85EBCA77C2B2AE63, kPrime5 = 0x27D4EB2F165667C5;
 constexpr std::size_t kPiece = 64 << 10;  // stays in the cache between the read and the hash
-
-template <class T>
-T load(const unsigned char* p) {
-  T out;
-  std::memcpy(&out, p, sizeof out);
-  return out;
-}
-
-uint64_t mixed(uint64_t lane, uint64_t word) { return std::rotl(lane + word * kPrime2, 31) * kPrime1; }
 
 // All of [offset, offset + n), or nothing.
 bool read_at(int fd, uint64_t offset, void* to, std::size_t n) {
@@ -52,7 +43,7 @@ bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p, std::vector<u
     if (!read_at(fd, at, buffer.data(), n)) return false;
     blank(buffer.data(), at, n, 0, sizeof h);
     blank(buffer.data(), at, n, h.e_phoff, uint64_t{h.e_phnum} * sizeof p);
-    hash = xxh64(buffer.data(), n, hash);
+    hash = XXH64(buffer.data(), n, hash);
     done += n;
   }
   return true;
@@ -66,33 +57,10 @@ uint64_t hash_of_headers(Elf64_Ehdr h, std::vector<Elf64_Phdr> segments) {
     if (p.p_type != PT_LOAD) p.p_offset = 0;
     p.p_paddr = 0;
   }
-  return xxh64(segments.data(), segments.size() * sizeof(Elf64_Phdr), xxh64(&h, sizeof h, 0));
+  return XXH64(segments.data(), segments.size() * sizeof(Elf64_Phdr), XXH64(&h, sizeof h, 0));
 }
 
 }  // namespace
-
-uint64_t xxh64(const void* data, std::size_t bytes, uint64_t seed) {
-  const auto *p = static_cast<const unsigned char*>(data), *end = p + bytes;
-  uint64_t h = seed + kPrime5;
-  if (bytes >= 32) {
-    uint64_t a = seed + kPrime1 + kPrime2, b = seed + kPrime2, c = seed, d = seed - kPrime1;
-    for (; end - p >= 32; p += 32) {
-      a = mixed(a, load<uint64_t>(p));
-      b = mixed(b, load<uint64_t>(p + 8));
-      c = mixed(c, load<uint64_t>(p + 16));
-      d = mixed(d, load<uint64_t>(p + 24));
-    }
-    h = std::rotl(a, 1) + std::rotl(b, 7) + std::rotl(c, 12) + std::rotl(d, 18);
-    for (uint64_t lane : {a, b, c, d}) h = (h ^ mixed(0, lane)) * kPrime1 + kPrime4;
-  }
-  h += bytes;
-  for (; end - p >= 8; p += 8) h = std::rotl(h ^ mixed(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
-  for (; end - p >= 4; p += 4) h = std::rotl(h ^ load<uint32_t>(p) * kPrime1, 23) * kPrime2 + kPrime3;
-  for (; p < end; ++p) h = std::rotl(h ^ *p * kPrime5, 11) * kPrime1;
-  h = (h ^ h >> 33) * kPrime2;
-  h = (h ^ h >> 29) * kPrime3;
-  return h ^ h >> 32;
-}
 
 std::string loaded_digest(int fd) {
   constexpr int kMaxHeaders = 4096;  // as in elf_check.cpp

@@ -4,19 +4,14 @@
 // Needs nothing of core, as a tool of the build writes it into manifests.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace tenon::plugins {
 
-// XXH64 of the published specification (xxHash fast digest algorithm, 0.1.1).
-uint64_t xxh64(const void* data, std::size_t bytes, uint64_t seed);
-
-// "xxh64:" and 16 hex digits over what a loader goes by in an ELF file: the ELF and the program headers, then the bytes
-// of the loaded segments in pieces of 64 KiB, where those headers read as zero. The seed of each part is the hash of
-// the one before. What `strip` changes is left out: the place of the section headers, and the offsets of segments that
-// are not loaded. Empty if the file cannot be read or is not such a file.
+// "xxh64:" and 16 hex digits of XXH64 (libxxhash) over what a loader goes by in an ELF file: the ELF and the program
+// headers, then the bytes of the loaded segments in pieces of 64 KiB, where those headers read as zero. The seed of
+// each part is the hash of the one before. What `strip` changes is left out: the place of the section headers, and the
+// offsets of segments that are not loaded. Empty if the file cannot be read or is not such a file.
 std::string loaded_digest(int fd);
 
 }  // namespace tenon::plugins

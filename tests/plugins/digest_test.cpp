@@ -26,28 +26,6 @@ std::string digest_of(const fs::path& file) {
 
 }  // namespace
 
-// The values of the reference implementation (python3-xxhash 3.2): seed 0 unless said, bytes 0, 1, 2, ... modulo 251.
-TEST(PluginDigest, IsXxh64) {
-  EXPECT_EQ(plugins::xxh64("", 0, 0), 0xef46db3751d8e999u);
-  EXPECT_EQ(plugins::xxh64("a", 1, 0), 0xd24ec4f1a98c6e5bu);
-  EXPECT_EQ(plugins::xxh64("abc", 3, 0), 0x44bc2cf5ad770999u);
-  const struct {
-    std::size_t bytes;
-    uint64_t seed, hash;
-  } vectors[] = {
-      {4, 0u, 0xffced8604453cc1eu},       {8, 1u, 0x9d2b7c7354fe4e23u},
-      {31, 0u, 0xc346d2b59b4d8ee1u},      {32, 0u, 0xcbf59c5116ff32b4u},
-      {33, 7u, 0x0c43e57754c778d9u},      {63, 0u, 0xe26aa9e2a95f8e4fu},
-      {100, 12345u, 0x028ba1ae2de4de27u}, {65536, 18446744073709551615u, 0xc69c2adac3c64f7eu},
-      {70001, 3u, 0x0db0e5a3debc628au},
-  };
-  for (const auto& v : vectors) {
-    std::string data;
-    for (std::size_t i = 0; i < v.bytes; ++i) data += static_cast<char>(i % 251);
-    EXPECT_EQ(plugins::xxh64(data.data(), data.size(), v.seed), v.hash) << v.bytes;
-  }
-}
-
 TEST(PluginDigest, StripChangesNothingAndAnyLoadedByteDoes) {
   Folder f;
   const std::string good = bytes_of(built_plugin("works"));
