@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or pthread_create, once or for
+// good: the operation throws or has the right numbers, the process lives, and the next call has the right numbers. A
+// point is an operation, cold (the first call of its process) or warm, a function, n, and once or for good. Each runs
+// in a child of its own.
+#include <execinfo.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "fuzz.h"
+#include "interpose.h"
+#include "operations.h"
+
+namespace tenon::faults {
+namespace {
+
+constexpr std::size_t kNumbers = 1 << 16, kText = 2000;
+constexpr unsigned kHangSeconds = 20;
+
+enum Verdict { kThrew = 40, kSame, kWrong, kStranger, kNextFails, kNextWrong, kVerdicts };
+const char* const kVerdictNames[] = {"threw",        "right numbers all the same", "WRONG NUMBERS",
+                                     "NOT AN ERROR", "THE NEXT CALL FAILS",        "THE NEXT CALL IS WRONG"};
+
+// What the children of one operation share with the program.
+struct Board {
+  std::size_t n;
+  double expected[kNumbers];
+  int64_t calls[kCalls];  // of the operation when nothing fails
+  char text[kText];
+  uint64_t points, verdicts[kVerdicts - kThrew], findings;
+};
+Board* g_board = nullptr;
+bool g_alone = false;  // one point, for a look at it
+
+struct Point {
+  int call;
+  int64_t n;
+  bool for_good;
+};
+
+struct Options {
+  uint64_t seed = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
+  double seconds = 60;
+  bool all = false;
+  std::string only, operation;
+  uint64_t most_findings = 20;
+};
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+bool same(const std::vector<double>& got) {
+  if (got.size() != g_board->n) return false;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double a = got[i], b = g_board->expected[i];
+    if (!(a == b || std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)) || (std::isnan(a) && std::isnan(b))))
+      return false;
+  }
+  return true;
+}
+
+// The C library buffers nothing of these children: what they leave is in the board.
+[[noreturn]] void leave(int status) { std::exit(status); }
+
+// Where a point that is repeated alone dies.
+void print_stack(int signal) {
+  disarm();
+  void* frames[64];
+  backtrace_symbols_fd(frames, backtrace(frames, 64), 2);
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+[[noreturn]] void run_point(const Operation& op, const Point& p) {
+  alarm(kHangSeconds);
+  if (g_alone) {
+    for (int s : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE}) std::signal(s, print_stack);
+  }
+  g_board->text[0] = 0;
+  int verdict = kThrew;
+  arm(static_cast<Call>(p.call), p.n, p.for_good);
+  try {
+    const std::vector<double> got = op.run();
+    disarm();
+    verdict = same(got) ? kSame : kWrong;
+  } catch (const std::exception& e) {
+    disarm();
+    std::snprintf(g_board->text, kText, "%s", e.what());
+  } catch (...) {
+    disarm();
+    verdict = kStranger;
+  }
+  if (verdict != kThrew && verdict != kSame) leave(verdict);
+  try {
+    if (!same(op.run())) verdict = kNextWrong;
+  } catch (const std::exception& e) {
+    const std::string first = g_board->text;
+    std::snprintf(g_board->text, kText, "%s; the first: %s", e.what(), first.c_str());
+    verdict = kNextFails;
+  }
+  leave(verdict);
+}
+
+// What the operation gives, and how many calls it makes, into the board.
+[[noreturn]] void run_counting(const Operation& op) {
+  alarm(kHangSeconds);
+  try {
+    arm(Call::Memory, INT64_MAX, false);
+    const std::vector<double> got = op.run();
+    disarm();
+    for (int k = 0; k < kCalls; ++k) g_board->calls[k] = counted(static_cast<Call>(k));
+    if (got.empty() || got.size() > kNumbers) leave(2);
+    g_board->n = got.size();
+    std::copy(got.begin(), got.end(), g_board->expected);
+    leave(0);
+  } catch (const std::exception& e) {
+    disarm();
+    std::snprintf(g_board->text, kText, "%s", e.what());
+  }
+  leave(1);
+}
+
+std::string end_of(int status) {
+  if (WIFSIGNALED(status)) {
+    if (WTERMSIG(status) == SIGALRM) return "HANGS";
+    return std::string("DIES of ") + strsignal(WTERMSIG(status));
+  }
+  const int code = WEXITSTATUS(status);
+  if (code >= kThrew && code < kVerdicts) return kVerdictNames[code - kThrew];
+  return "EXITS with status " + std::to_string(code);
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+void judge(const Operation& op, bool warm, const Point& p, int status) {
+  ++g_board->points;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code >= kThrew && code < kVerdicts) ++g_board->verdicts[code - kThrew];
+  if (code == kThrew || code == kSame) return;
+  ++g_board->findings;
+  std::printf("--only %s/%s/%s/%ld/%s: %s%s%s\n", op.name, warm ? "warm" : "cold", kCallNames[p.call],
+              static_cast<long>(p.n), p.for_good ? "good" : "once", end_of(status).c_str(),
+              g_board->text[0] ? ": " : "", g_board->text);
+  std::fflush(stdout);
+}
+
+// The child from which all points of the operation are forked: cold it has not used the library.
+template <class Choose>
+[[noreturn]] void run_zygote(const Operation& op, bool warm, const Options& o, double end, Choose choose) {
+  if (warm) {
+    alarm(kHangSeconds);
+    (void)op.run();
+    (void)op.run();
+    alarm(0);
+  }
+  pid_t pid = fork();
+  if (pid == 0) run_counting(op);
+  if (const int status = wait_for(pid); status != 0) {
+    std::printf("%s, %s: without any failure it %s: %s\n", op.name, warm ? "warm" : "cold", end_of(status).c_str(),
+                g_board->text);
+    ++g_board->findings;
+    std::fflush(stdout);
+    _exit(0);
+  }
+  choose([&](const Point& p) {
+    if (g_board->findings >= o.most_findings || now() > end) return false;
+    pid = fork();
+    if (pid == 0) run_point(op, p);
+    judge(op, warm, p, wait_for(pid));
+    return true;
+  });
+  _exit(0);
+}
+
+template <class Choose>
+void in_zygote(const Operation& op, bool warm, const Options& o, double end, Choose choose) {
+  std::fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) run_zygote(op, warm, o, end, choose);
+  if (const int status = wait_for(pid); status != 0) {
+    std::printf("%s, %s: %s before any failure\n", op.name, warm ? "warm" : "cold", end_of(status).c_str());
+    ++g_board->findings;
+  }
+}
+
+void run_all(const Options& o) {
+  for (const Operation& op : operations()) {
+    if (!o.operation.empty() && o.operation != op.name) continue;
+    for (bool warm : {true, false}) {
+      const uint64_t before = g_board->points, found = g_board->findings;
+      in_zygote(op, warm, o, INFINITY, [](auto run) {
+        for (int call = 0; call < kCalls; ++call) {
+          for (int64_t n = 1; n <= g_board->calls[call]; ++n) {
+            if (!run(Point{call, n, false}) || !run(Point{call, n, true})) return;
+          }
+        }
+      });
+      std::printf("%-18s %s %6lu points, %lu findings\n", op.name, warm ? "warm" : "cold",
+                  static_cast<unsigned long>(g_board->points - before),
+                  static_cast<unsigned long>(g_board->findings - found));
+      std::fflush(stdout);
+    }
+  }
+}
+
+void run_sample(const Options& o) {
+  constexpr int kBatch = 25;
+  const double end = now() + o.seconds;
+  for (uint64_t k = 0; now() < end && g_board->findings < o.most_findings; ++k) {
+    fuzz::Random random(o.seed, k);
+    const Operation& op = operations()[random.below(operations().size())];
+    if (!o.operation.empty() && o.operation != op.name) continue;
+    in_zygote(op, random.chance(0.4), o, end, [&](auto run) {
+      std::vector<int> made;
+      for (int call = 0; call < kCalls; ++call) {
+        if (g_board->calls[call] > 0) made.push_back(call);
+      }
+      for (int i = 0; i < kBatch; ++i) {
+        const int call = random.chance(0.5) ? 0 : random.pick(made);
+        if (g_board->calls[call] == 0) continue;
+        const auto n = static_cast<int64_t>(random.below(static_cast<uint64_t>(g_board->calls[call]))) + 1;
+        if (!run(Point{call, n, random.chance(0.5)})) return;
+      }
+    });
+  }
+}
+
+// OPERATION/cold/malloc/17/once
+bool run_only(const Options& o) {
+  g_alone = true;
+  std::vector<std::string> part;
+  std::istringstream in(o.only);
+  for (std::string word; std::getline(in, word, '/');) part.push_back(word);
+  if (part.size() != 5) return false;
+  const auto call = std::find(kCallNames, kCallNames + kCalls, part[2]) - kCallNames;
+  for (const Operation& op : operations()) {
+    if (part[0] != op.name || call == kCalls) continue;
+    in_zygote(op, part[1] == "warm", o, INFINITY, [&](auto run) {
+      run(Point{static_cast<int>(call), std::stoll(part[3]), part[4] == "good"});
+    });
+    return true;
+  }
+  return false;
+}
+
+Options parse(int argc, char** argv) {
+  Options o;
+  CLI::App app("Calls of the C library that fail, one in each child");
+  app.add_option("--seed", o.seed, "of the random choices; default: a fresh one, which is printed");
+  app.add_option("--seconds", o.seconds, "for how long; default 60");
+  app.add_flag("--all", o.all, "every point instead of a sample");
+  app.add_option("--operation", o.operation, "this one alone");
+  app.add_option("--only", o.only, "one point, as a finding names it: OPERATION/cold/malloc/17/once");
+  app.add_option("--findings", o.most_findings, "end after so many findings; default 20");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::exit(app.exit(e));
+  }
+  return o;
+}
+
+int run(const Options& o) {
+  void* shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return std::perror("mmap"), 2;
+  g_board = new (shared) Board{};
+  std::string folder = (std::filesystem::temp_directory_path() / "tenon_faults_XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return std::perror("mkdtemp"), 2;
+  g_folder = folder;
+  std::printf("fuzz_faults --seed %lu\n", static_cast<unsigned long>(o.seed));
+  std::fflush(stdout);
+  for (const Operation& op : operations()) {
+    if (op.prepare == nullptr) continue;
+    const pid_t pid = fork();
+    if (pid == 0) {
+      op.prepare();
+      _exit(0);
+    }
+    if (wait_for(pid) != 0) return std::printf("%s could not be prepared\n", op.name), 2;
+  }
+  bool known = true;
+  if (!o.only.empty()) {
+    known = run_only(o);
+  } else if (o.all) {
+    run_all(o);
+  } else {
+    run_sample(o);
+  }
+  std::filesystem::remove_all(folder);
+  for (int v = 0; v < kVerdicts - kThrew; ++v) {
+    std::printf("  %-28s %lu\n", kVerdictNames[v], static_cast<unsigned long>(g_board->verdicts[v]));
+  }
+  std::printf("%lu points, %lu findings, seed %lu\n", static_cast<unsigned long>(g_board->points),
+              static_cast<unsigned long>(g_board->findings), static_cast<unsigned long>(o.seed));
+  if (!known || g_board->points == 0) std::printf("nothing was checked\n");
+  return g_board->findings != 0 || g_board->points == 0;
+}
+
+}  // namespace
+}  // namespace tenon::faults
+
+int main(int argc, char** argv) {
+  using namespace tenon::faults;
+  prepare();
+  const Options o = parse(argc, argv);
+  return run(o);
+}
