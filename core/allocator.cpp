@@ -9,11 +9,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include "core/capture.h"
 #include "device_pool.h"
 #include "device_registry.h"
 #include "tenon/core/error.h"
+#include "tenon/core/thread_end.h"
 
 namespace tenon::core {
 namespace {
@@ -127,27 +129,29 @@ void drop_lists(SmallCache& c) noexcept {
   }
 }
 
-struct SmallGuard {
-  ~SmallGuard() {
-    SmallCache* c = t_small;
-    t_small = nullptr;
-    t_ended = true;
-    drop_lists(*c);
-    AllCaches& all = all_caches();
-    std::lock_guard<std::mutex> hold(all.lock);
-    all.shared.join(c->books);
-    (c->prev != nullptr ? c->prev->next : all.first) = c->next;
-    if (c->next != nullptr) c->next->prev = c->prev;
-    delete c;
-  }
-};
+void close_cache() noexcept {
+  SmallCache* c = t_small;
+  t_small = nullptr;
+  t_ended = true;
+  drop_lists(*c);
+  AllCaches& all = all_caches();
+  std::lock_guard<std::mutex> hold(all.lock);
+  all.shared.join(c->books);
+  (c->prev != nullptr ? c->prev->next : all.first) = c->next;
+  if (c->next != nullptr) c->next->prev = c->prev;
+  delete c;
+}
+__thread ThreadEnd t_cache_end __attribute__((tls_model("initial-exec"))) = {close_cache};
 
-SmallCache* open_cache() {
+// Null for a thread that is ending, and where there is no memory for a cache: blocks then come and go one by one.
+SmallCache* open_cache() noexcept {
   if (t_small != nullptr || t_ended) return t_small;
-  auto* c = new SmallCache;
+  auto* c = new (std::nothrow) SmallCache;
+  if (c == nullptr || !at_thread_end(t_cache_end)) {
+    delete c;
+    return nullptr;
+  }
   t_small = c;
-  static thread_local SmallGuard guard;
-  static_cast<void>(&guard);
   AllCaches& all = all_caches();
   std::lock_guard<std::mutex> hold(all.lock);
   c->next = all.first;
@@ -185,13 +189,7 @@ TENON_COLD Block small_refill(int k, uint64_t bytes) {
 
 TENON_COLD void small_spill(void* p, int k) noexcept {
   int64_t size = small_bytes(k);
-  SmallCache* c = t_small;
-  if (c == nullptr && !t_ended) {
-    try {
-      c = open_cache();
-    } catch (const std::bad_alloc&) {  // as a thread that has ended
-    }
-  }
+  SmallCache* c = open_cache();
   if (c == nullptr) {
     std::lock_guard<std::mutex> hold(all_caches().lock);
     all_caches().shared.grew(-size);
@@ -247,17 +245,17 @@ void after_fork() {
 }
 
 AllCaches& all_caches() {
-  static AllCaches& a = *[] {
-    pthread_atfork(before_fork, after_fork, after_fork);
-    return new AllCaches;
-  }();
+  static AllCaches& a = *new AllCaches;
   return a;
 }
+
+// At load, where there is one thread and failing means that the program does not start.
+[[maybe_unused]] const int g_fork_handlers =
+    (static_cast<void>(all_caches()), pthread_atfork(before_fork, after_fork, after_fork));
 
 TENON_COLD DevicePool& make_pool(int slot, int index) {
   TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ", kMaxOrdinals - 1, ", got ",
               index);
-  all_caches();  // makes fork safe
   std::lock_guard<std::mutex> hold(g_pools_lock);
   std::atomic<DevicePool*>& place = g_pools[slot][index];
   if (place.load(std::memory_order_relaxed) == nullptr) {

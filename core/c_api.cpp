@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // abi/client.h, nothing else. A handle is the address of a TensorImpl's view; the handle owns one reference.
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "call_by_name.h"
 #include "tenon/abi/client.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
+#include "tenon/core/thread_end.h"
 
 namespace {
 
@@ -17,16 +20,22 @@ using namespace tenon;
 using core::Impl;
 using core::TensorImpl;
 
-std::string& last_error() {
-  static thread_local std::string text;
-  return text;
+// This thread's: a literal, or `t_own_text`.
+__thread const char* t_error __attribute__((tls_model("initial-exec")));
+__thread char* t_own_text __attribute__((tls_model("initial-exec")));
+
+void drop_text() noexcept {
+  std::free(std::exchange(t_own_text, nullptr));
+  t_error = nullptr;
 }
+__thread core::ThreadEnd t_text_end __attribute__((tls_model("initial-exec"))) = {drop_text};
+__thread bool t_text_ends __attribute__((tls_model("initial-exec")));
 
 tn_status failed(tn_status code, const char* text) noexcept {
-  try {
-    last_error() = text;
-  } catch (...) {  // no memory for the text: the code must do
-  }
+  if (!t_text_ends) t_text_ends = core::at_thread_end(t_text_end);
+  std::free(t_own_text);
+  t_own_text = t_text_ends ? strdup(text) : nullptr;
+  t_error = t_own_text != nullptr ? t_own_text : "no memory was left for the error's text";
   return code;
 }
 
@@ -34,7 +43,7 @@ tn_status failed(tn_status code, const char* text) noexcept {
 template <class Body>
 tn_status guarded(Body body) noexcept {
   try {
-    last_error().clear();
+    t_error = nullptr;
     body();
     return TN_OK;
   } catch (const Error& e) {
@@ -90,7 +99,7 @@ extern "C" {
 
 uint32_t tn_abi_version(void) { return TN_ABI_MAJOR << 16 | TN_ABI_MINOR; }
 
-const char* tn_last_error(void) { return last_error().c_str(); }
+const char* tn_last_error(void) { return t_error != nullptr ? t_error : ""; }
 
 tn_status tn_device_from_name(tn_str name, tn_device* out) {
   return guarded(

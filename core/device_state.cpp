@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/op.h"
 #include "tenon/core/stream.h"
+#include "tenon/core/thread_end.h"
 
 namespace tenon::core {
 namespace {
@@ -26,11 +28,16 @@ struct ThreadDevices {
   int8_t index[kMaxDevices];
 };
 // Made at the first set: a large thread-local would use up the static TLS that a late dlopen has left.
-thread_local std::unique_ptr<ThreadDevices> t_devices;
+__thread ThreadDevices* t_devices __attribute__((tls_model("initial-exec")));
+
+void drop_devices() noexcept { delete std::exchange(t_devices, nullptr); }
+__thread ThreadEnd t_devices_end __attribute__((tls_model("initial-exec"))) = {drop_devices};
 
 ThreadDevices& devices_for_write() {
-  if (!t_devices) t_devices = std::make_unique<ThreadDevices>();
-  return *t_devices;
+  if (t_devices != nullptr) return *t_devices;
+  auto made = std::make_unique<ThreadDevices>();
+  if (!at_thread_end(t_devices_end)) throw std::bad_alloc();
+  return *(t_devices = made.release());
 }
 
 bool valid(int slot, int index) { return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals; }
@@ -119,7 +126,7 @@ tn_stream* current_stream(int slot, int index) noexcept {
   return lives ? t_devices->stream[slot][index] : nullptr;
 }
 
-void set_current_stream(int slot, int index, tn_stream* s) noexcept {
+void set_current_stream(int slot, int index, tn_stream* s) {
   if (slot <= 0 || !valid(slot, index)) return;
   ThreadDevices& t = devices_for_write();
   t.stream[slot][index] = s;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "tenon/core/thread_end.h"
+
 namespace tenon::core {
 
 __thread PoolLists t_pool __attribute__((tls_model("initial-exec")));
@@ -17,23 +19,21 @@ constexpr uint32_t kRoom = 0;  // a pool would hide a use after free
 constexpr uint32_t kRoom = kPoolKept;
 #endif
 
-// Empties the lists when the thread ends. Objects of other thread-locals may be freed after that; they go to the heap.
-struct Guard {
-  ~Guard() {
-    for (std::size_t c = 0; c < kPoolClasses; ++c) {
-      t_pool.room[c] = 0;
-      while (PoolLists::Node* n = t_pool.head[c]) {
-        t_pool.head[c] = n->next;
-        std::free(n);
-      }
+// Empties the lists when the thread ends. Objects that are freed after that go to the heap.
+void close_lists() noexcept {
+  for (std::size_t c = 0; c < kPoolClasses; ++c) {
+    t_pool.room[c] = 0;
+    while (PoolLists::Node* n = t_pool.head[c]) {
+      t_pool.head[c] = n->next;
+      std::free(n);
     }
-    t_pool.state = 2;
   }
-};
+  t_pool.state = 2;
+}
+__thread ThreadEnd t_pool_end __attribute__((tls_model("initial-exec"))) = {close_lists};
 
-void open_lists() {
-  static thread_local Guard guard;
-  static_cast<void>(&guard);
+void open_lists() noexcept {
+  if (!at_thread_end(t_pool_end)) return;
   t_pool.state = 1;
   for (uint32_t& room : t_pool.room) room = kRoom;
 }
@@ -51,7 +51,7 @@ void* pool_refill(std::size_t bytes) {
 void pool_spill(void* p, std::size_t bytes) noexcept {
   if (t_pool.state == 0) {
     open_lists();
-    if (kRoom != 0) return pool_free(p, bytes);
+    if (kRoom != 0 && t_pool.state == 1) return pool_free(p, bytes);
   }
   std::free(p);
 }

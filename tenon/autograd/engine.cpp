@@ -8,27 +8,44 @@
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
+#include "tenon/core/thread_end.h"
 
 namespace tenon::autograd {
 namespace {
 
 // Passes may nest (a hook that calls backward): each takes a workspace of its own from the thread's stock.
-thread_local std::vector<std::unique_ptr<Workspace>> t_stock;
+__thread Workspace* t_stock __attribute__((tls_model("initial-exec")));  // linked by `next`
+__thread bool t_stock_ends __attribute__((tls_model("initial-exec")));
+
+void drop_stock() noexcept {
+  while (Workspace* w = t_stock) {
+    t_stock = w->next;
+    delete w;
+  }
+  t_stock_ends = false;
+}
+__thread core::ThreadEnd t_stock_end __attribute__((tls_model("initial-exec"))) = {drop_stock};
 
 struct Lease {
-  Lease() {
-    if (t_stock.empty())
-      own = std::make_unique<Workspace>();
-    else {
-      own = std::move(t_stock.back());
-      t_stock.pop_back();
+  Lease() : own(t_stock) {
+    if (own != nullptr) {
+      t_stock = own->next;
+    } else {
+      own = new Workspace;
+      if (!t_stock_ends) t_stock_ends = core::at_thread_end(t_stock_end);
     }
   }
   ~Lease() {
     own->clear();
-    t_stock.push_back(std::move(own));
+    if (!t_stock_ends) {
+      delete own;
+    } else {
+      own->next = t_stock;
+      t_stock = own;
+    }
   }
-  std::unique_ptr<Workspace> own;
+  Lease(const Lease&) = delete;
+  Workspace* own;
 };
 
 struct Capture {

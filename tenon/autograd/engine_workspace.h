@@ -22,8 +22,9 @@ class Workspace {
   std::vector<Task> tasks;
   std::vector<Tensor> grads, outs;
   std::vector<uint32_t> ready;
+  Workspace* next = nullptr;  // of the thread's stock
 
-  void clear() {
+  void clear() noexcept {
     // Last in, first out: an entry is found through those that were there before it.
     while (!tasks.empty()) {
       slot(tasks.back().node) = kEmpty;
@@ -39,9 +40,11 @@ class Workspace {
     uint32_t& s = slot(n);
     fresh = s == kEmpty;
     if (fresh) {
-      s = static_cast<uint32_t>(tasks.size());
-      tasks.push_back(Task{n, 0, static_cast<uint32_t>(grads.size()), true});
+      // The table names the task last: where memory runs out, clear() finds it in order.
+      const auto first = static_cast<uint32_t>(grads.size());
       grads.resize(grads.size() + n->n_grads);
+      tasks.push_back(Task{n, 0, first, true});
+      s = static_cast<uint32_t>(tasks.size() - 1);
     }
     return s;
   }

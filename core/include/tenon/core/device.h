@@ -96,7 +96,7 @@ inline void check_device(int slot, int index, std::string_view what, tn_status s
 
 // The stream of this thread for a device; null: the device's default.
 TENON_API tn_stream* current_stream(int slot, int index) noexcept;
-TENON_API void set_current_stream(int slot, int index, tn_stream* s) noexcept;
+TENON_API void set_current_stream(int slot, int index, tn_stream* s);
 TENON_API int current_index(int slot) noexcept;
 TENON_API void set_current_index(int slot, int index);
 // Waits for all work of the device and raises what its error word holds.
