@@ -9,6 +9,7 @@
 #include "core/call.h"
 #include "core/capture.h"
 #include "core/composite.h"
+#include "core/settings.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
@@ -401,8 +402,9 @@ void set_densify(Densify d) { g_densify.store(static_cast<int>(d), std::memory_o
 Densify densify() {
   int d = g_densify.load(std::memory_order_relaxed);
   if (d < 0) {
-    const std::string s = setting("DENSIFY");
-    d = static_cast<int>(s == "allow" ? Densify::Allow : s == "warn" ? Densify::Warn : Densify::Forbid);
+    constexpr const char* kChoices[] = {"allow", "warn", "forbid"};
+    constexpr Densify kMeant[] = {Densify::Allow, Densify::Warn, Densify::Forbid};
+    d = static_cast<int>(kMeant[choice_setting("DENSIFY", kChoices, 3, 2)]);
     g_densify.store(d, std::memory_order_relaxed);
   }
   return static_cast<Densify>(d);

@@ -11,6 +11,7 @@
 #include "core/foreign.h"
 #include "core/in_flight.h"
 #include "core/primitives.h"
+#include "core/settings.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
@@ -31,15 +32,7 @@ std::atomic<int> g_policy{-1};
 constexpr const char* kPolicies[] = {"allow", "warn", "forbid", "forbid-staging"};  // as Fallback
 
 Fallback policy_from_setting() {
-  std::string s = setting("FALLBACK");
-  for (int i = 0; i < 4; ++i) {
-    if (s == kPolicies[i]) return static_cast<Fallback>(i);
-  }
-  if (!s.empty()) {
-    warn_once("TENON_FALLBACK", "fallback",
-              join("TENON_FALLBACK is '", s, "'; expected allow, warn, forbid or forbid-staging: allow is taken"));
-  }
-  return Fallback::Allow;
+  return static_cast<Fallback>(choice_setting("FALLBACK", kPolicies, 4, static_cast<int>(Fallback::Allow)));
 }
 
 // What a fallback would do, for an error that forbids it.

@@ -29,8 +29,8 @@
 #include <utility>
 
 #include "core/cpu_count.h"
+#include "core/settings.h"
 #include "tenon/core/error.h"
-#include "tenon/core/log.h"
 
 namespace tenon::core {
 namespace {
@@ -217,10 +217,16 @@ void after_fork_child() {
 [[maybe_unused]] const int g_fork_handlers =
     (static_cast<void>(pool()), pthread_atfork(before_fork, after_fork_parent, after_fork_child));
 
-int default_threads() {
-  std::string given = setting("NUM_THREADS");
-  int n = given.empty() ? 0 : std::atoi(given.c_str());
-  return std::clamp(n < 1 ? usable_cpus() : n, 1, kMaxThreads);
+// 0 where that cannot be told now.
+int default_threads() noexcept {
+  if (auto given = number_setting("NUM_THREADS", 1, kMaxThreads, "as many as the process has CPUs are taken")) {
+    return static_cast<int>(*given);
+  }
+  try {
+    return std::clamp(usable_cpus(), 1, kMaxThreads);
+  } catch (const std::exception&) {  // no memory to read the control groups
+    return 0;
+  }
 }
 
 bool start_worker(int index) {
@@ -345,6 +351,7 @@ int num_threads() noexcept {
   if (TENON_LIKELY(n > 0)) return n;
   int undecided = 0;
   n = default_threads();
+  if (n == 0) return 1;  // the next call asks again
   return p.wanted.compare_exchange_strong(undecided, n) ? n : undecided;
 }
 

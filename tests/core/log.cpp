@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -34,11 +33,4 @@ TEST(Log, LinesGoToTheHandler) {
   core::log(TN_LOG_INFO, "line");
   EXPECT_EQ(last, "1line");
   core::set_log_handler(before);
-}
-
-TEST(Log, SettingsComeFromTheEnvironment) {
-  setenv("TENON_TEST_SETTING", "5", 1);
-  EXPECT_EQ(core::setting("TEST_SETTING"), "5");
-  unsetenv("TENON_TEST_SETTING");
-  EXPECT_EQ(core::setting("TEST_SETTING"), "");
 }

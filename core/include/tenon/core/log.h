@@ -29,8 +29,6 @@ namespace core {
 using LogHandler = void (*)(int level, std::string_view text);
 TENON_API LogHandler set_log_handler(LogHandler f);  // default: none
 TENON_API void log(int level, std::string_view text);
-// The environment variable TENON_<NAME>; empty if unset or when the process runs with raised privileges.
-TENON_API std::string setting(std::string_view name);
 }  // namespace core
 
 }  // namespace tenon

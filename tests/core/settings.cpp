@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/settings.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "tenon/core/layout.h"
+#include "tenon/core/log.h"
+#include "tenon/core/threads.h"
+
+using namespace tenon;
+
+namespace {
+
+std::vector<std::string> heard;
+void hear(const Warning& w) { heard.push_back(std::string(w.category) + ": " + std::string(w.message)); }
+
+struct Listening {
+  Listening() { heard.clear(); }
+  ~Listening() { set_warning_handler(before); }
+  WarningHandler before = set_warning_handler(hear);
+};
+
+TEST(Settings, ComeFromTheEnvironment) {
+  setenv("TENON_TEST_SETTING", "5", 1);
+  EXPECT_EQ(core::setting("TEST_SETTING"), "5");
+  unsetenv("TENON_TEST_SETTING");
+  EXPECT_EQ(core::setting("TEST_SETTING"), "");
+  EXPECT_EQ(core::setting(std::string(1000, 'A')), "");
+}
+
+TEST(Settings, NumbersAreWholeAndInRangeOrWarnedOf) {
+  const Listening listening;
+  const auto read = [](const char* name, const char* value) {
+    setenv((std::string("TENON_") + name).c_str(), value, 1);
+    return core::number_setting(name, 0, 100, "7 is taken");
+  };
+  EXPECT_EQ(core::number_setting("TEST_UNSET", 0, 100, ""), std::nullopt);
+  EXPECT_EQ(read("TEST_GOOD", "0"), 0);
+  EXPECT_EQ(read("TEST_GOOD", "100"), 100);
+  EXPECT_EQ(read("TEST_GOOD", ""), std::nullopt);
+  EXPECT_TRUE(heard.empty());
+  const char* const bad[] = {"abc", "3x", "-1", "101", "1.5", " 3", "99999999999999999999"};
+  for (int i = 0; i < 7; ++i) {
+    const std::string name = "TEST_BAD" + std::to_string(i);
+    EXPECT_EQ(read(name.c_str(), bad[i]), std::nullopt) << bad[i];
+    ASSERT_EQ(heard.size(), static_cast<std::size_t>(i) + 1) << bad[i];
+    EXPECT_EQ(heard.back(),
+              "setting: TENON_" + name + " is '" + bad[i] + "'; expected a whole number from 0 to 100: 7 is taken");
+  }
+}
+
+TEST(Settings, WordsAreOfTheListOrWarnedOf) {
+  const Listening listening;
+  constexpr const char* kWords[] = {"one", "two", "three"};
+  setenv("TENON_TEST_WORD", "two", 1);
+  EXPECT_EQ(core::choice_setting("TEST_WORD", kWords, 3, 0), 1);
+  EXPECT_TRUE(heard.empty());
+  setenv("TENON_TEST_WORD", "Two", 1);
+  EXPECT_EQ(core::choice_setting("TEST_WORD", kWords, 3, 2), 2);
+  EXPECT_EQ(
+      heard,
+      (std::vector<std::string>{"setting: TENON_TEST_WORD is 'Two'; expected one, two or three: three is taken"}));
+}
+
+// What the library reads once: in a process of its own.
+template <class F>
+int status_of_child(F f) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(f());
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Settings, GarbageInThoseOfTheLibraryIsWarnedOf) {
+  set_warning_handler(nullptr);
+  const auto warned_of = [](const char* variable, auto use) {
+    return status_of_child([&] {
+      setenv(variable, "abc", 1);
+      set_warning_handler(hear);
+      heard.clear();
+      use();
+      return heard.size() == 1 && heard[0].find(std::string(variable) + " is 'abc'") != std::string::npos ? 0 : 1;
+    });
+  };
+  EXPECT_EQ(warned_of("TENON_NUM_THREADS", [] { EXPECT_GE(core::num_threads(), 1); }), 0);
+  EXPECT_EQ(warned_of("TENON_DENSIFY", [] { (void)core::densify(); }), 0);
+}
+
+}  // namespace
