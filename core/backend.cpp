@@ -16,6 +16,7 @@
 #include "core/device_registry.h"
 #include "core/in_flight.h"
 #include "core/serialise.h"
+#include "core/settings.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/log.h"
@@ -250,7 +251,11 @@ void unregister_backend(BackendImpl* b) {
 namespace {
 
 void host_set_error(tn_call* call, tn_str text) {
-  if (call && call->context) static_cast<CallFrame*>(call->context)->error.assign(text.ptr, text.len);
+  if (!call || !call->context) return;
+  try {
+    static_cast<CallFrame*>(call->context)->error.assign(text.ptr, text.len);
+  } catch (const std::bad_alloc&) {  // nothing is thrown into a plugin; the status goes without its words
+  }
 }
 
 void host_log(int32_t level, tn_str text) { log(level, view(text)); }
@@ -258,12 +263,11 @@ void host_log(int32_t level, tn_str text) { log(level, view(text)); }
 // Runs a service; its exceptions become the status and the text of the call's error.
 template <class Body>
 tn_status serve(tn_call* call, Body body) {
-  auto& f = *static_cast<CallFrame*>(call->context);
   try {
-    body(f);
+    body(*static_cast<CallFrame*>(call->context));
     return TN_OK;
   } catch (const Error& e) {
-    f.error = e.msg();
+    host_set_error(call, tn_str{e.msg().data(), e.msg().size()});
     return e.code();
   } catch (...) {
     return TN_ERROR_MEMORY;
@@ -363,6 +367,8 @@ tn_status host_call_op(tn_call* call, tn_str name, const tn_value* in, uint32_t 
   } catch (const Error& e) {
     host_set_error(call, tn_str{e.msg().data(), e.msg().size()});
     return e.code();
+  } catch (const std::bad_alloc&) {
+    return TN_ERROR_MEMORY;
   } catch (...) {
     return TN_ERROR;
   }
@@ -395,19 +401,25 @@ tn_status host_register_op(const tn_schema* schema) {
   } catch (const Error& e) {
     log(TN_LOG_ERROR, e.msg());
     return e.code();
+  } catch (const std::exception&) {
+    return TN_ERROR_MEMORY;
   }
 }
 
 // The value is kept for as long as the process lives: plugins ask for a handful.
 tn_status host_get_setting(tn_str name, tn_str* value) {
   static std::mutex lock;
-  static auto& kept = *new std::set<std::string>;
-  std::string v = setting(view(name));
-  if (v.empty()) return TN_DECLINED;
-  std::lock_guard<std::mutex> hold(lock);
-  const std::string& text = *kept.insert(std::move(v)).first;
-  *value = tn_str{text.data(), text.size()};
-  return TN_OK;
+  try {
+    static auto& kept = *new std::set<std::string>;
+    std::string v = setting(view(name));
+    if (v.empty()) return TN_DECLINED;
+    std::lock_guard<std::mutex> hold(lock);
+    const std::string& text = *kept.insert(std::move(v)).first;
+    *value = tn_str{text.data(), text.size()};
+    return TN_OK;
+  } catch (const std::bad_alloc&) {
+    return TN_ERROR_MEMORY;
+  }
 }
 
 const tn_host g_host = {

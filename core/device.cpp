@@ -59,6 +59,8 @@ DeviceRegistry& device_registry() {
   static DeviceRegistry& r = *new DeviceRegistry;  // never destroyed: tensors may outlive statics
   return r;
 }
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const DeviceRegistry& g_made_at_load = device_registry();
 
 DeviceRegistry::DeviceRegistry() {
   entries[0] = DeviceEntry{"cpu", DeviceType::CPU, TN_CPU, &host_device_api(), TN_DEVICE_HOST_READABLE, 1, 0};
@@ -226,8 +228,7 @@ bool ensure_device(int slot) {
       int slot;
       ~Done() { opening &= ~(1u << slot); }
     } done{slot};
-    backend_source().open_for_device(e.name);  // serialises openers itself
-    r.tried[slot].store(true, std::memory_order_release);
+    if (backend_source().open_for_device(e.name)) r.tried[slot].store(true, std::memory_order_release);
   }
   return __atomic_load_n(&e.api, __ATOMIC_ACQUIRE) != nullptr && e.count > 0;
 }

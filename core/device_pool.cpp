@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "core/capture.h"
+#include "core/settings.h"
 #include "tenon/core/error.h"
-#include "tenon/core/log.h"
 #include "tenon/core/pool.h"
 
 namespace tenon::core {
@@ -38,8 +38,10 @@ uint64_t segment_bytes(uint64_t request) {
 
 // Bytes that may lie unused in the cache: a quarter of the machine's memory in the host's, all in a device's.
 uint64_t keep(bool host) {
-  std::string given = setting(host ? "HOST_CACHE_MB" : "DEVICE_CACHE_MB");
-  if (!given.empty()) return std::strtoull(given.c_str(), nullptr, 10) * kMiB;
+  constexpr int64_t kMostMiB = int64_t{1} << 40;
+  const auto given = host ? number_setting("HOST_CACHE_MB", 0, kMostMiB, "a quarter of the memory is taken")
+                          : number_setting("DEVICE_CACHE_MB", 0, kMostMiB, "all of the memory is taken");
+  if (given) return static_cast<uint64_t>(*given) * kMiB;
   if (!host) return UINT64_MAX;
   tn_device_props props{};
   props.struct_size = sizeof props;
@@ -110,12 +112,17 @@ const tn_device_api* DevicePool::api() const {
   return a;
 }
 
-FreeLists* DevicePool::lists(tn_stream* stream, bool small, uint32_t pool) {
+FreeLists* DevicePool::lists(tn_stream* stream, bool small, uint32_t pool) noexcept {
   const auto fits = [&](const FreeLists* l) { return l->stream == stream && l->small == small && l->pool == pool; };
   if (recent_ != nullptr && fits(recent_)) return recent_;
   for (FreeLists* l : lists_) {
     if (fits(l)) return recent_ = l;
   }
+  return nullptr;
+}
+
+FreeLists* DevicePool::make_lists(tn_stream* stream, bool small, uint32_t pool) {
+  if (FreeLists* present = lists(stream, small, pool)) return present;
   lists_.reserve(lists_.size() + 1);
   lists_.push_back(new FreeLists(stream, small, pool));
   return recent_ = lists_.back();
@@ -128,7 +135,7 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   uint64_t rounded = exact_ ? round_up(std::max<uint64_t>(bytes, 1), kWord) : round_up(bytes, granule_);
   bool small = rounded <= kSmallRequest;
   const uint32_t pool = capture_pool(slot_, index_);
-  if (pool != 0) lists(stream, small, 0);  // made here, so that free() need not allocate
+  if (pool != 0) make_lists(stream, small, 0);  // made here, so that what frees need not allocate
   if (pending_ != nullptr) poll_pending(false);
   Span* s = find(rounded, stream, small, pool);
   if (s == nullptr && pool == 0) {  // a capture cannot wait
@@ -150,7 +157,7 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
 // What costs least first: the own stream, another one whose work is done, the device, and only then one whose work has
 // to be awaited, which would tie streams together that have nothing to do with each other.
 Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
-  FreeLists* own = lists(stream, small, pool);
+  FreeLists* own = make_lists(stream, small, pool);
   if (Span* s = own->best(bytes)) {
     own->remove(s);
     s->free = false;

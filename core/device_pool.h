@@ -68,7 +68,9 @@ class DevicePool {
 
  private:
   const tn_device_api* api() const;
-  FreeLists* lists(tn_stream* stream, bool small, uint32_t pool);
+  // The lists of a span are there from its first allocation on: freeing finds them, and allocates nothing.
+  FreeLists* lists(tn_stream* stream, bool small, uint32_t pool) noexcept;  // null if there are none
+  FreeLists* make_lists(tn_stream* stream, bool small, uint32_t pool);
   Span* find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small, bool wait);
   bool idle(tn_stream* stream) noexcept;

@@ -70,9 +70,9 @@ Op& op_at(int index) {
   return *t.added.at(static_cast<std::size_t>(index - g_row_count));
 }
 
-int op_count() noexcept { return table().count.load(std::memory_order_acquire); }
+int op_count() { return table().count.load(std::memory_order_acquire); }
 
-Op* find_op(std::string_view name) noexcept {
+Op* find_op(std::string_view name) {
   Table& t = table();
   std::lock_guard<std::mutex> lock(t.mutex);
   auto it = t.by_name.find(name);

@@ -138,8 +138,8 @@ extern TENON_API Op g_rows[];
 
 // Dense: op_at(i).index == i. The rows of the build come first, in the order of the generated enumeration.
 TENON_API Op& op_at(int index);
-TENON_API int op_count() noexcept;
-TENON_API Op* find_op(std::string_view name) noexcept;  // "add.Tensor"; null if unknown
+TENON_API int op_count();
+TENON_API Op* find_op(std::string_view name);  // "add.Tensor"; null if unknown
 // As find_op, but throws with the closest names (T-22).
 TENON_API Op& get_op(std::string_view name);
 // What the row's `dtypes` line admits; grows when a plugin registers a dtype of an admitted class.
