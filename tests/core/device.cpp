@@ -160,6 +160,17 @@ TEST(Device, TheDefaultStreamIsAwaitedAlone) {
   EXPECT_EQ(fake.calls.back(), "sync");
 }
 
+TEST(Device, ACopyCountsAsOneWrite) {
+  FakeDevice fake("fake");
+  const int64_t n = 8;
+  core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
+  core::Impl here = core::new_tensor("test", kFloat, 0, 0, 1, &n);
+  const uint64_t before = there->storage->head.writes;
+  core::copy(*there, *here);
+  EXPECT_EQ(there->storage->head.writes, before + 1);
+  EXPECT_EQ(there->storage->version.load(), 1u);
+}
+
 TEST(Device, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
   FakeDevice fake("fake");
   fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
