@@ -19,8 +19,8 @@ std::mutex g_publish;
 
 void first_use(int slot) {
   if (g_used[slot].load(std::memory_order_acquire)) return;
-  backend_source().open_for_device(device_entry(slot).name);  // idempotent, takes its own lock
-  g_used[slot].store(true, std::memory_order_release);
+  // Idempotent, takes its own lock.
+  if (backend_source().open_for_device(device_entry(slot).name)) g_used[slot].store(true, std::memory_order_release);
 }
 
 KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype) {

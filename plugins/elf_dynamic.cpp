@@ -4,8 +4,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
+#include "passing.h"
 #include "tenon/core/error.h"
 
 namespace tenon::plugins {
@@ -161,7 +163,8 @@ bool ElfFile::read(uint64_t offset, void* to, uint64_t n) const {
   char* p = static_cast<char*>(to);
   while (n > 0) {
     ssize_t got = pread(fd, p, n, static_cast<off_t>(offset));
-    if (got <= 0) return false;
+    if (got < 0) system_fault("the file", "cannot be read", errno);
+    if (got == 0) return false;
     p += got;
     offset += static_cast<uint64_t>(got);
     n -= static_cast<uint64_t>(got);

@@ -8,14 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 #include <utility>
 
 #include "digest.h"
 #include "elf_check.h"
+#include "passing.h"
 #include "sha256.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/error.h"
@@ -77,18 +79,32 @@ void check_folder(const fs::path& folder) {
 }
 
 // "08:01 1234", device and inode as the kernel's list of mappings has them: some file systems tell stat() others.
-std::string file_at(const void* address) {
+std::string file_at(const std::string& maps, const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream in(line);
-    uintptr_t begin = 0, end = 0;
-    char dash;
-    std::string rights, offset, device, inode;
-    in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode;
-    if (begin <= wanted && wanted < end) return device + " " + inode;
+  for (std::size_t at = 0; at < maps.size(); at = std::min(maps.find('\n', at), maps.size() - 1) + 1) {
+    unsigned long begin = 0, end = 0;
+    char device[32], inode[32];
+    if (std::sscanf(maps.c_str() + at, "%lx-%lx %*s %*s %31s %31s", &begin, &end, device, inode) != 4) continue;
+    if (begin <= wanted && wanted < end) return core::join(device, " ", inode);
   }
   return {};
+}
+
+std::string own_maps() {
+  constexpr const char* kFile = "/proc/self/maps";
+  const Descriptor fd(open(kFile, O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) system_fault(kFile, "cannot be read", errno);
+  std::string out;
+  for (std::size_t have = 0;;) {
+    constexpr std::size_t kStep = 1 << 16;
+    out.resize(have + kStep);
+    const ssize_t got = read(fd.get(), out.data() + have, kStep);
+    if (got < 0) system_fault(kFile, "cannot be read", errno);
+    have += static_cast<std::size_t>(got);
+    if (got > 0) continue;
+    out.resize(have);
+    return out;
+  }
 }
 
 }  // namespace
@@ -109,10 +125,10 @@ FileId identity_of(const fs::path& path) {
 
 bool is_mapping_of(int fd, const void* address) {
   void* page = mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (page == MAP_FAILED) return false;
-  std::string wanted = file_at(page);
-  munmap(page, 1);
-  return !wanted.empty() && file_at(address) == wanted;
+  if (page == MAP_FAILED) system_fault("the file", "cannot be mapped", errno);
+  const std::unique_ptr<void, void (*)(void*)> unmap(page, [](void* p) { munmap(p, 1); });
+  const std::string maps = own_maps(), wanted = file_at(maps, page);
+  return !wanted.empty() && file_at(maps, address) == wanted;
 }
 
 CheckedFile open_trusted(const fs::path& path) {

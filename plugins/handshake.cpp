@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 
 #include "tenon/core/error.h"
 
@@ -262,6 +263,8 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
   std::string thrown;
   try {
     status = p.init(&core::host_table(), &why);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
     thrown = e.what();
     refuse(lib, "init threw an exception: ", thrown);
@@ -273,6 +276,7 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
     why_no_device = said.empty() ? "no such device in this machine" : said;
     return false;
   }
+  if (status == TN_ERROR_MEMORY) throw std::bad_alloc();
   if (status != TN_OK) refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said);
   return true;
 }
@@ -308,8 +312,12 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
       } else {
         out.backend = core::register_backend(*ours, ops, out.report, expected.priority);
       }
+    } catch (const std::bad_alloc&) {
+      call_shutdown(*ours);
+      throw;
     } catch (Error& e) {
       call_shutdown(*ours);
+      if (e.code() == TN_ERROR_MEMORY) throw;
       refuse(lib, e.msg());
     } catch (const std::exception& e) {
       call_shutdown(*ours);

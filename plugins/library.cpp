@@ -9,6 +9,10 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <boost/dll/shared_library.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
 
 #include "elf_check.h"
 #include "tenon/abi/plugin.h"
@@ -26,7 +30,17 @@ namespace fs = std::filesystem;
 namespace dll = boost::dll;
 
 // Boost's error code is the same for nearly every failure; the linker's own text names the missing thing.
+// Constructors of a library and of those that it needs cannot say that memory is short; they end the process. So there
+// must be enough for them before they run.
+void ask_for_room() {
+  constexpr std::size_t kRoom = 16 << 20;
+  void* volatile room = std::malloc(kRoom);  // volatile: a block that nobody uses would not be asked for
+  if (room == nullptr) throw std::bad_alloc();
+  std::free(room);
+}
+
 dll::shared_library open_absolute(const fs::path& path) {
+  ask_for_room();
   dll::shared_library lib;
   std::error_code ec;
   lib.load(path, ec, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
@@ -52,7 +66,8 @@ Descriptor sealed_copy(const CheckedFile& file, const Hashes& hashes) {
   }
   constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   if (copy.get() < 0 || static_cast<uint64_t>(from) != file.id.bytes || fcntl(copy.get(), F_ADD_SEALS, kSeals) != 0) {
-    throw BackendError(core::join(file.path.string(), ": an isolated copy in memory could not be made"));
+    throw BackendError(
+        core::join(file.path.string(), ": an isolated copy in memory could not be made: ", strerror(errno)));
   }
   std::string fault = elf_fault(copy.get(), file.id.bytes, TN_PLUGIN_ENTRY);
   if (fault.empty()) fault = hash_fault(copy.get(), hashes);

@@ -5,7 +5,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
+#include "passing.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
@@ -19,6 +22,7 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 fs::path canonical_or_same(const fs::path& p) {
   std::error_code ec;
   fs::path out = fs::canonical(p, ec);
+  if (ec && may_pass(ec.value())) system_fault(p.string(), "cannot be found", ec.value());
   return ec ? p : out;
 }
 
@@ -50,24 +54,36 @@ Info info_of(const Manifest& m) {
 
 Manager& Manager::get() {
   static Manager* m = [] {
-    Manager* made = new Manager;
-    pthread_atfork([] { Manager::get().lock_for_fork(); }, [] { Manager::get().unlock_after_fork(); },
-                   [] { Manager::get().renew_mutex_in_child(); });
-    return made;
+    auto made = std::make_unique<Manager>();
+    if (pthread_atfork([] { Manager::get().lock_for_fork(); }, [] { Manager::get().unlock_after_fork(); },
+                       [] { Manager::get().renew_mutex_in_child(); }) != 0) {
+      throw std::bad_alloc();
+    }
+    return made.release();
   }();
   return *m;
 }
 
 void Manager::scan() {
   Lock lock(mutex_);
-  if (scanned_) return;
-  scanned_ = true;
+  const bool opening = std::any_of(entries_.begin(), entries_.end(), [](auto& e) { return e->opening; });
+  if (scanned_ || scanning_ || opening) return;
+  const Mark mark(scanning_);
+  forget_found();
+  passing_.clear();
   path_ = search_path();
   for (const std::string& text : path_.ignored) core::log(TN_LOG_WARNING, text);
   for (const fs::path& folder : path_.folders) scan_folder(folder);
   for (auto& e : entries_) {
     if (e->info.state == State::Found) make_known(e->info);
   }
+  scanned_ = passing_.empty();
+}
+
+// What an earlier scan found before a fault that passes: it is found again, in the order of the search.
+void Manager::forget_found() {
+  const auto is_idle = [](auto& e) { return e->library == nullptr && e->info.state != State::Closed; };
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_idle), entries_.end());
 }
 
 // A device that a manifest names can be asked for: the first use opens its plugin.
@@ -82,9 +98,18 @@ void Manager::make_known(Info& info) {
 }
 
 void Manager::scan_folder(const fs::path& folder) {
-  FolderContents found = read_folder(folder);
-  for (const fs::path& file : found.manifests) add_manifest(file);
-  for (const fs::path& file : found.libraries) add_bare_library(file);
+  const auto unless_it_passes = [this](auto&& step) {
+    try {
+      step();
+    } catch (const BackendError& e) {
+      if (!may_pass(e.msg())) throw;
+      passing_.push_back(e.msg());
+    }
+  };
+  FolderContents found;
+  unless_it_passes([&] { found = read_folder(folder); });
+  for (const fs::path& file : found.manifests) unless_it_passes([&] { add_manifest(file); });
+  for (const fs::path& file : found.libraries) unless_it_passes([&] { add_bare_library(file); });
 }
 
 void Manager::add_manifest(const fs::path& file) {
@@ -103,7 +128,10 @@ void Manager::add_manifest(const fs::path& file) {
       info.reason = why;
     }
     add(std::move(info), std::move(m));
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& e) {
+    if (may_pass(std::string_view(e.what()))) throw;
     Info info;
     info.name = name_of_file(file);
     info.manifest = file.string();
@@ -140,9 +168,10 @@ Manager::Entry* Manager::find_library(const fs::path& canonical) {
 }
 
 Manager::Entry& Manager::add(Info info, Manifest manifest) {
-  entries_.push_back(std::make_unique<Entry>());
-  entries_.back()->info = std::move(info);
-  entries_.back()->manifest = std::move(manifest);
+  auto made = std::make_unique<Entry>();
+  made->info = std::move(info);
+  made->manifest = std::move(manifest);
+  entries_.push_back(std::move(made));
   return *entries_.back();
 }
 
@@ -183,13 +212,15 @@ Manager::Entry* Manager::serving_variant(const Entry& e) {
 }
 
 // A plugin of a device and of layouts waits for both; "any" is asked for where an op or a dtype is unknown.
-void Manager::open_for_device(std::string_view device) {
+bool Manager::open_for_device(std::string_view device) {
   Lock lock(mutex_);
   asked_.emplace(device);
   open_where([&](const Info& i) {
     const bool awaited = std::any_of(i.layouts.begin(), i.layouts.end(), [&](auto& l) { return asked_.count(l) > 0; });
     return i.device == device && (i.layouts.empty() || device == "any" || awaited);
   });
+  return scanned_ &&
+         std::none_of(entries_.begin(), entries_.end(), [&](auto& e) { return e->again && e->info.device == device; });
 }
 
 void Manager::open_for_layout(std::string_view layout) {
@@ -216,6 +247,7 @@ std::string Manager::search_report(Predicate is_one, const std::string& otherwis
   };
   for (const fs::path& f : path_.folders) add(where, ", ", f.string());
   for (const std::string& text : path_.ignored) add(reasons, "; ", text);
+  for (const std::string& text : passing_) add(reasons, "; ", text);
   bool found = false;
   for (auto& e : entries_) {
     const Info& i = e->info;
@@ -249,6 +281,7 @@ std::string Manager::why_no_layout(std::string_view layout) {
 std::vector<Info> Manager::list() {
   Lock lock(mutex_);
   scan();
+  if (!passing_.empty()) throw BackendError(core::join("the search for plugins is incomplete: ", passing_.front()));
   std::vector<Info> out;
   for (auto& e : entries_) out.push_back(e->info);
   return out;

@@ -23,6 +23,13 @@
 
 namespace tenon::plugins {
 
+// Sets a flag for its scope.
+struct Mark {
+  bool& flag;
+  explicit Mark(bool& f) : flag(f) { flag = true; }
+  ~Mark() { flag = false; }
+};
+
 class Manager final : public core::BackendSource {
  public:
   static Manager& get();  // never destroyed
@@ -32,7 +39,7 @@ class Manager final : public core::BackendSource {
   void renew_mutex_in_child() { new (&mutex_) std::recursive_mutex; }  // its owner's number is another one here
 
   void scan() override;
-  void open_for_device(std::string_view device) override;
+  bool open_for_device(std::string_view device) override;
   void open_for_layout(std::string_view layout) override;
   void open_file(std::string_view path) override { load(std::filesystem::path(path)); }
   std::string why_absent(std::string_view device) override;
@@ -49,12 +56,14 @@ class Manager final : public core::BackendSource {
     Info info;
     Manifest manifest;
     bool opening = false;
+    bool again = false;  // opening it failed for a reason that may pass: the next use opens it
     FileId id;
     Library* library = nullptr;  // of a refused one too: its init may have left threads in the code
     Handshake handshake;
   };
   using Entries = std::vector<std::unique_ptr<Entry>>;
 
+  void forget_found();
   void scan_folder(const std::filesystem::path& folder);
   void add_manifest(const std::filesystem::path& file);
   void add_bare_library(const std::filesystem::path& file);
@@ -62,7 +71,7 @@ class Manager final : public core::BackendSource {
   Entry* find_name(std::string_view name);
   Entry* find_library(const std::filesystem::path& canonical);
   Entry& add(Info info, Manifest manifest);
-  void open(Entry& e) noexcept;  // a fault goes to e.info
+  void open(Entry& e);  // a fault goes to e.info; std::bad_alloc leaves e as it was
   void open_or_throw(Entry& e);
   void probe(const Entry& e, const Expected& expected);
   Entry* serving_variant(const Entry& e);
@@ -74,6 +83,8 @@ class Manager final : public core::BackendSource {
 
   std::recursive_mutex mutex_;
   bool scanned_ = false;
+  bool scanning_ = false;
+  std::vector<std::string> passing_;          // faults of the last scan that may pass: the next call scans again
   std::set<std::string, std::less<>> asked_;  // devices and layouts that have been used
   SearchPath path_;
   Entries entries_;

@@ -6,19 +6,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 #include <sstream>
 
+#include "core/json.h"
+#include "passing.h"
 #include "tenon/abi/base.h"
 #include "tenon/core/error.h"
 
 namespace tenon::plugins {
 namespace {
 
-using nlohmann::json;
+using core::Json;
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMaxBytes = 1 << 20;
@@ -35,73 +37,91 @@ std::string read_trusted(const fs::path& file) {
   std::size_t n = 0;
   for (ssize_t got = 1; got > 0 && n < out.size(); n += static_cast<std::size_t>(std::max<ssize_t>(got, 0))) {
     got = read(checked.fd.get(), out.data() + n, out.size() - n);
-    if (got < 0) bad(file, "cannot be read");
+    if (got < 0) system_fault(core::join("manifest ", file.string()), "cannot be read", errno);
   }
   out.resize(n);
   return out;
 }
 
-json parse_file(const fs::path& file) {
-  const std::string text = read_trusted(file);
-  std::vector<std::set<std::string>> keys;  // of each object that is open
-  const auto once = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      bad(file, core::join("field '", parsed.get<std::string>().substr(0, 60), "' is there twice"));
-    }
-    return true;
-  };
-  json j;
+Json parse_file(const fs::path& file) {
+  constexpr int kMaxDepth = 16;
+  Json j;
   try {
-    j = json::parse(text, once);
-  } catch (const json::exception& e) {
-    bad(file, core::join("not JSON: ", e.what()));
+    j = Json::parse(read_trusted(file), kMaxDepth);
+  } catch (const Json::Error& e) {
+    bad(file, core::join("it ", e.what()));
   }
-  if (!j.is_object()) bad(file, "expected a JSON object");
+  if (!j.as<Json::Object>()) bad(file, "expected a JSON object");
   return j;
+}
+
+// The value as a T, or nothing if it is another.
+template <class T>
+std::optional<T> value_as(const Json& v) {
+  const T* value = v.as<T>();
+  return value ? std::optional<T>(*value) : std::nullopt;
+}
+template <>
+std::optional<std::vector<std::string>> value_as(const Json& v) {
+  const auto* items = v.as<Json::Array>();
+  std::vector<std::string> out;
+  for (std::size_t i = 0; items && i < items->size(); ++i) {
+    const auto* text = (*items)[i].as<std::string>();
+    if (!text) return std::nullopt;
+    out.push_back(*text);
+  }
+  return items ? std::optional(std::move(out)) : std::nullopt;
+}
+template <>
+std::optional<std::map<std::string, std::string>> value_as(const Json& v) {
+  const auto* members = v.as<Json::Object>();
+  std::map<std::string, std::string> out;
+  for (std::size_t i = 0; members && i < members->size(); ++i) {
+    const auto* text = (*members)[i].second.as<std::string>();
+    if (!text) return std::nullopt;
+    out.emplace((*members)[i].first, *text);
+  }
+  return members ? std::optional(std::move(out)) : std::nullopt;
+}
+// No other number is taken for an integer, and none is cut.
+template <>
+std::optional<int> value_as(const Json& v) {
+  const auto* natural = v.as<uint64_t>();
+  const auto* below = v.as<int64_t>();
+  if (natural && *natural <= static_cast<uint64_t>(std::numeric_limits<int>::max())) return static_cast<int>(*natural);
+  if (below && *below >= std::numeric_limits<int>::min()) return static_cast<int>(*below);
+  return std::nullopt;
 }
 
 // The field's value; without it the fallback, or an error when there is none.
 template <class T>
-T field(const json& j, const fs::path& file, const char* name, const char* expected, const T* fallback) {
-  auto it = j.find(name);
-  if (it == j.end()) {
+T field(const Json& j, const fs::path& file, const char* name, const char* expected, const T* fallback) {
+  const Json* v = j.find(name);
+  if (!v) {
     if (!fallback) bad(file, core::join("field '", name, "' is missing; expected ", expected));
     return *fallback;
   }
-  try {
-    return it->get<T>();
-  } catch (const json::exception&) {
-    bad(file, core::join("field '", name, "' is ", it->dump().substr(0, 60), "; expected ", expected));
-  }
+  if (auto value = value_as<T>(*v)) return *std::move(value);
+  bad(file, core::join("field '", name, "' is ", v->dump().substr(0, 60), "; expected ", expected));
 }
 
 template <class T>
-T required(const json& j, const fs::path& file, const char* name, const char* expected) {
+T required(const Json& j, const fs::path& file, const char* name, const char* expected) {
   return field<T>(j, file, name, expected, nullptr);
 }
 template <class T>
-T optional(const json& j, const fs::path& file, const char* name, const char* expected, const T& fallback) {
+T optional(const Json& j, const fs::path& file, const char* name, const char* expected, const T& fallback) {
   return field<T>(j, file, name, expected, &fallback);
 }
 
-// No other number is taken for an integer, and none is cut.
-int integer(const json& j, const fs::path& file, const char* name, int otherwise) {
-  const json value = optional<json>(j, file, name, "an integer", otherwise);
-  if (!value.is_number_integer() || value < std::numeric_limits<int>::min() ||
-      value > std::numeric_limits<int>::max()) {
-    bad(file, core::join("field '", name, "' is ", value.dump().substr(0, 60), "; expected an integer of 32 bits"));
-  }
-  return value.get<int>();
-}
+constexpr const char* kInteger = "an integer of 32 bits";
 
 // Lower-case hex digits behind a prefix; empty where the field is not there.
-std::string hex_field(const json& j, const fs::path& file, const char* name, std::string_view prefix, std::size_t n) {
+std::string hex_field(const Json& j, const fs::path& file, const char* name, std::string_view prefix, std::size_t n) {
   const std::string before = prefix.empty() ? "" : core::join("'", prefix, "' and ");
   const std::string expected = core::join(before, n, " lower-case hex digits");
   const std::string out = optional<std::string>(j, file, name, expected.c_str(), {});
-  if (!j.contains(name)) return {};
+  if (!j.find(name)) return {};
   if (out.size() != prefix.size() + n || out.rfind(prefix, 0) != 0 ||
       out.find_first_not_of("0123456789abcdef", prefix.size()) != std::string::npos) {
     bad(file, core::join("field '", name, "' must have ", expected));
@@ -117,6 +137,7 @@ bool is_name(const std::string& s) {
 
 std::vector<std::string> cpu_flags() {
   std::ifstream in("/proc/cpuinfo");
+  if (!in) system_fault("/proc/cpuinfo", "cannot be read", errno);
   std::vector<std::string> out;
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
@@ -124,13 +145,14 @@ std::vector<std::string> cpu_flags() {
     for (std::string w; words >> w;) out.push_back(w);
     break;
   }
+  if (out.empty() && in.bad()) system_fault("/proc/cpuinfo", "cannot be read", EIO);
   return out;
 }
 
 }  // namespace
 
 Manifest read_manifest(const fs::path& file) {
-  json j = parse_file(file);
+  const Json j = parse_file(file);
   Manifest m;
   m.file = file;
   m.name = required<std::string>(j, file, "name", "the plugin's name");
@@ -140,18 +162,18 @@ Manifest read_manifest(const fs::path& file) {
   std::string library = required<std::string>(j, file, "library", "a path relative to the manifest");
   if (library.empty() || library.find('\0') != std::string::npos) bad(file, "field 'library' is no path");
   m.library = (file.parent_path() / library).lexically_normal();
-  json abi = required<json>(j, file, "abi", "{\"major\": 1, \"min_minor\": 0}");
-  if (!abi.is_object()) bad(file, "field 'abi' must be an object");
-  (void)required<json>(abi, file, "major", "an integer");
-  m.abi_major = integer(abi, file, "major", 0);
-  m.abi_min_minor = integer(abi, file, "min_minor", 0);
+  const Json* abi = j.find("abi");
+  if (!abi) bad(file, "field 'abi' is missing; expected {\"major\": 1, \"min_minor\": 0}");
+  if (!abi->as<Json::Object>()) bad(file, "field 'abi' must be an object");
+  m.abi_major = required<int>(*abi, file, "major", kInteger);
+  m.abi_min_minor = optional<int>(*abi, file, "min_minor", kInteger, 0);
   m.arch = optional<std::string>(j, file, "arch", "text", {});
   m.layouts = optional<std::vector<std::string>>(j, file, "layouts", "a list of names", {});
   m.cpu_features = optional<std::vector<std::string>>(j, file, "cpu_features", "a list of names", {});
   m.third_party = optional<std::map<std::string, std::string>>(j, file, "third_party", "an object of text", {});
   m.hashes.sha256 = hex_field(j, file, "sha256", "", 64);
   m.hashes.digest = hex_field(j, file, "digest", "xxh64:", 16);
-  m.priority = integer(j, file, "priority", 0);
+  m.priority = optional<int>(j, file, "priority", kInteger, 0);
   m.variant = optional<std::string>(j, file, "variant", "text", {});
   m.isolated = optional<bool>(j, file, "isolated", "true or false", false);
   return m;

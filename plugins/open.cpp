@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening and closing: the part of Manager that touches libraries.
 #include <algorithm>
-#include <charconv>
+#include <climits>
+#include <new>
 
+#include "core/settings.h"
 #include "manager.h"
+#include "passing.h"
 #include "probe.h"
 #include "process_state.h"
 #include "tenon/core/allocator.h"
@@ -17,12 +20,6 @@ namespace tenon::plugins {
 namespace {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
-
-struct Mark {
-  bool& flag;
-  explicit Mark(bool& f) : flag(f) { flag = true; }
-  ~Mark() { flag = false; }
-};
 
 void fill_from_descriptor(Info& info, const Handshake& h) {
   info.name = text(h.plugin->name);
@@ -47,13 +44,8 @@ struct Trial {
 
 Trial trial_of(const Hashes& hashes) {
   constexpr int kUsual_ms = 10'000;
-  const std::string text = core::setting("PLUGIN_PROBE");
-  int asked = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), asked);
-  if (!text.empty() && fault == std::errc() && end == text.data() + text.size() && asked >= 0) return {asked, ""};
-  if (!text.empty()) {
-    core::log(TN_LOG_WARNING, core::join("TENON_PLUGIN_PROBE is '", text, "'; expected milliseconds, or 0 for never"));
-  }
+  const auto asked = core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "plugins without a hash alone are tried first");
+  if (asked) return {static_cast<int>(*asked), ""};
   if (!hashes.empty()) return {};
   return {kUsual_ms,
           ". It was opened in a process of its own first, as no manifest has a hash of it (`tenon manifest` writes "
@@ -62,19 +54,24 @@ Trial trial_of(const Hashes& hashes) {
 
 }  // namespace
 
-void Manager::open(Entry& e) noexcept {
+void Manager::open(Entry& e) {
+  std::string why;
+  e.again = true;
   try {
     open_or_throw(e);
+    e.again = false;
+    return;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& x) {
-    e.info.state = State::Refused;
-    e.info.reason = x.what();
+    why = x.what();
   } catch (...) {
-    e.info.state = State::Refused;
-    e.info.reason = core::join(e.info.library, ": it threw something that is no exception");
+    why = core::join(e.info.library, ": it threw something that is no exception");
   }
-  if (e.info.state == State::Refused) {
-    core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, " refused: ", e.info.reason));
-  }
+  e.again = may_pass(std::string_view(why));
+  core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, e.again ? " is not open yet: " : " refused: ", why));
+  e.info.state = e.again ? State::Found : State::Refused;
+  e.info.reason = std::move(why);
 }
 
 void Manager::open_or_throw(Entry& e) {
@@ -101,7 +98,9 @@ void Manager::open_or_throw(Entry& e) {
   e.id = file.id;
   ProcessState before;
   try {
-    e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
+    if (e.library == nullptr || e.library->id() != file.id) {  // it is there where only the rest failed before
+      e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
+    }
     e.handshake = shake_hands(*e.library, expected);
   } catch (...) {
     (void)before.restore();
@@ -198,7 +197,7 @@ Info Manager::load(const fs::path& given) {
     e->manifest = std::move(manifest);
   }
   open(*e);
-  if (e->info.state == State::Refused) throw BackendError(e->info.reason);
+  if (e->again || e->info.state == State::Refused) throw BackendError(e->info.reason);
   return e->info;
 }
 

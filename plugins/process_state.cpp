@@ -22,13 +22,13 @@ std::string current_folder() {
   return std::filesystem::current_path(ec).string();  // empty if it was removed
 }
 
-// Without umask(), which would change it for a moment under every thread.
-mode_t umask_now() {
+// Without umask(), which would change it for a moment under every thread. Nothing where it cannot be read.
+std::optional<mode_t> umask_now() {
   std::ifstream in("/proc/self/status");
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("Umask:", 0) == 0) return static_cast<mode_t>(std::stoul(line.substr(6), nullptr, 8));
   }
-  return 0;
+  return std::nullopt;
 }
 
 std::string locale_now() {
@@ -72,7 +72,7 @@ ProcessState::ProcessState()
 
 std::vector<std::string> ProcessState::restore() const {
   std::vector<std::string> out;
-  if (std::string now = current_folder(); now != folder_) {
+  if (std::string now = current_folder(); now != folder_ && !now.empty() && !folder_.empty()) {
     bool back = chdir(folder_.c_str()) == 0;
     out.push_back(core::join("the current directory was changed to ", now, back ? "" : " and cannot be put back"));
   }
@@ -80,8 +80,8 @@ std::vector<std::string> ProcessState::restore() const {
     setlocale(LC_ALL, locale_.c_str());
     out.push_back(core::join("the locale was changed from ", locale_, " to ", now));
   }
-  if (umask_now() != umask_) {
-    umask(umask_);
+  if (const auto now = umask_now(); now && umask_ && now != umask_) {
+    umask(*umask_);
     out.push_back("the mask of new files (umask) was changed");
   }
   if (!same_signals(blocked_now(), signals_)) {

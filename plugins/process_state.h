@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ class ProcessState {
 
  private:
   std::string folder_, locale_;
-  mode_t umask_;
-  sigset_t signals_;  // that this thread blocks
+  std::optional<mode_t> umask_;  // nothing where it could not be read
+  sigset_t signals_;             // that this thread blocks
   struct sigaction handlers_[8];
   fenv_t floats_;
 };

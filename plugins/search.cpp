@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <system_error>
 
+#include "core/settings.h"
+#include "passing.h"
 #include "tenon/core/error.h"
-#include "tenon/core/log.h"
 
 namespace tenon::plugins {
 namespace {
@@ -46,6 +50,7 @@ fs::path core_folder() {
   if (!dladdr(reinterpret_cast<void*>(&search_path), &info) || !info.dli_fname) return {};
   std::error_code ec;
   fs::path file = fs::canonical(info.dli_fname, ec);
+  if (ec && may_pass(ec.value())) system_fault(info.dli_fname, "cannot be found", ec.value());
   return ec ? fs::path() : file.parent_path();
 }
 
@@ -78,10 +83,13 @@ SearchPath search_path() {
 
 FolderContents read_folder(const fs::path& folder) {
   FolderContents out;
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    const fs::path& p = it->path();
-    std::string name = p.filename().string();
+  // Not fs::directory_iterator, which ends the process where it has no memory for a name.
+  const auto close = [](DIR* d) { closedir(d); };
+  const std::unique_ptr<DIR, decltype(close)> open(opendir(folder.c_str()), close);
+  if (!open && may_pass(errno)) system_fault(folder.string(), "the folder cannot be read", errno);
+  while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    const fs::path p = folder / name;
     if (name.rfind("libtenon_", 0) != 0 || name.rfind("libtenon_core.", 0) == 0) continue;
     if (p.extension() == ".json") out.manifests.push_back(p);
     if (p.extension() == ".so") out.libraries.push_back(p);

@@ -22,7 +22,7 @@ struct SearchPath {
 SearchPath search_path();
 
 // libtenon_*.json and libtenon_*.so of one folder, sorted by name; the core library is left out. Empty when the
-// folder cannot be read.
+// folder is not there or may not be read; BackendError for a fault that may pass.
 struct FolderContents {
   std::vector<fs::path> manifests, libraries;
 };

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <vector>
+
+#include "passing.h"
 
 namespace tenon::plugins {
 namespace {
@@ -58,7 +61,7 @@ std::string sha256_of_file(int fd) {
   std::size_t kept = 0;  // bytes of an unfinished block at the buffer's start
   for (;;) {
     ssize_t got = pread(fd, buffer.data() + kept, buffer.size() - kept - 128, static_cast<off_t>(total));
-    if (got < 0) return {};
+    if (got < 0) system_fault("the file", "cannot be read", errno);
     if (got == 0) break;
     total += static_cast<uint64_t>(got);
     std::size_t have = kept + static_cast<std::size_t>(got), done = have / 64 * 64;

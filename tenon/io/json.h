@@ -1,58 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A value of JSON and its text. The library that reads and writes it is named in json.cpp alone, for it compiles slowly
-// and the rest of this folder compiles again whenever Tensor gains a method.
+// Headers of files are JSON.
 #pragma once
 
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
+#include "core/json.h"
 
 namespace tenon::serialize::detail {
-
-class Json {
- public:
-  using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text; keys are unique
-
-  Json() = default;  // null
-  Json(bool v) : v_(v) {}
-  Json(int64_t v) : v_(v) {}
-  Json(uint64_t v) : v_(v) {}
-  Json(double v) : v_(v) {}
-  Json(const char* v) : v_(std::string(v)) {}
-  Json(std::string_view v) : v_(std::string(v)) {}
-  Json(std::string v) : v_(std::move(v)) {}
-  Json(Array v) : v_(std::move(v)) {}
-  Json(Object v) : v_(std::move(v)) {}
-  template <class T>
-  static Json list(const T& values) {
-    Array out;
-    for (const auto& v : values) out.emplace_back(v);
-    return out;
-  }
-
-  // The value, or null if it is of another kind. A whole number is uint64_t from zero up, int64_t below.
-  template <class T>
-  const T* as() const {
-    return std::get_if<T>(&v_);
-  }
-  // The member of an object; null if there is none, or if this is no object.
-  const Json* find(std::string_view key) const;
-
-  // ValueError's text without its subject: "is not valid JSON: ...", "names 'x' twice", "nests deeper than 4 levels".
-  struct Error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-  };
-  static Json parse(std::string_view text, int max_depth);
-  std::string dump() const;  // Error if a string is not UTF-8
-
- private:
-  std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string, Array, Object> v_;
-};
-
+using core::Json;
 }  // namespace tenon::serialize::detail

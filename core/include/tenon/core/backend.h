@@ -42,8 +42,10 @@ TENON_API const tn_host& host_table();
 // Implemented by plugins/; core calls it when a device or a layout is first used.
 struct BackendSource {
   virtual ~BackendSource() = default;
-  virtual void scan() = 0;                                    // manifests only; idempotent
-  virtual void open_for_device(std::string_view device) = 0;  // everything that serves it; idempotent
+  virtual void scan() = 0;  // manifests only; idempotent
+  // Everything that serves it; idempotent. False if something failed for a reason that may pass (no descriptor, no
+  // memory): then the next use shall ask again.
+  virtual bool open_for_device(std::string_view device) = 0;
   virtual void open_for_layout(std::string_view layout) = 0;
   // Opens one file now, whatever the search says. BackendError says why it was refused.
   virtual void open_file(std::string_view path) = 0;

@@ -85,6 +85,8 @@ tn_status plugin_init(const tn_host* host, tn_str* why) {
   if constexpr (Init != nullptr) {
     try {
       return Init(*host, why);
+    } catch (const std::bad_alloc&) {
+      return TN_ERROR_MEMORY;
     } catch (...) {
       *why = text("the plugin's init threw an exception");
       return TN_ERROR;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "json.h"
+#include "core/json.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace tenon::serialize::detail {
+namespace tenon::core {
 namespace {
 
 using Library = nlohmann::json;
@@ -134,4 +134,4 @@ std::string Json::dump() const {
   return out;
 }
 
-}  // namespace tenon::serialize::detail
+}  // namespace tenon::core
