@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -60,8 +61,8 @@ void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
 }
 
 void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::string& of, int64_t offset) {
-  plan.extra[name] = {
-      {"of", of}, {"offset", offset}, {"shape", Json::list(t.sizes())}, {"strides", Json::list(t.strides())}};
+  plan.extra[name] =
+      Json::object("of", of, "offset", offset, "shape", Json::list(t.sizes()), "strides", Json::list(t.strides()));
 }
 
 // Tensors of one storage and dtype: one of them holds the data of all, or a hidden entry does.
@@ -125,10 +126,8 @@ Content components_of(const Content& given, Plan& plan, int& hidden) {
     for (const auto& flag : core::layout_flags(slot)) {
       if (t.layout_flag(flag)) facts.emplace_back(flag);
     }
-    plan.extra[name] = {{"layout", std::string(core::layout_name(slot))},
-                        {"shape", Json::list(t.sizes())},
-                        {"components", std::move(entries)},
-                        {"flags", std::move(facts)}};
+    plan.extra[name] = Json::object("layout", core::layout_name(slot), "shape", Json::list(t.sizes()), "components",
+                                    std::move(entries), "flags", std::move(facts));
     if (t.requires_grad()) plan.extra[name].emplace_back("requires_grad", true);
   }
   return flat;
@@ -161,7 +160,7 @@ Json number(double v) {
 }
 
 Json value_json(const IValue& v) {
-  auto of = [](const char* kind, Json value) { return Json(Json::Object{{kind, std::move(value)}}); };
+  auto of = [](const char* kind, Json value) { return Json(Json::object(kind, std::move(value))); };
   if (v.isDouble()) return of("double", number(v.toDouble()));
   if (v.isInt()) return of("int", v.toInt());
   if (v.isBool()) return of("bool", v.toBool());
@@ -176,7 +175,7 @@ Json value_json(const IValue& v) {
 }
 
 Json make_metadata(const Content& content, const Plan& plan) {
-  Json::Object meta = {{"tenon.checksum", std::string(kChecksumDigits, '0')}, {"tenon.format", "1"}};
+  Json::Object meta = Json::object("tenon.checksum", std::string(kChecksumDigits, '0'), "tenon.format", "1");
   if (!plan.extra.empty()) {
     meta.emplace_back("tenon.tensors", Json(Json::Object(plan.extra.begin(), plan.extra.end())).dump());
   }
@@ -191,13 +190,13 @@ Json make_metadata(const Content& content, const Plan& plan) {
 
 std::string header_text(const Content& content, const Plan& plan) {
   try {
-    Json::Object header = {{"__metadata__", make_metadata(content, plan)}};
+    Json::Object header = Json::object("__metadata__", make_metadata(content, plan));
     uint64_t offset = 0;
     for (const auto& e : plan.entries) {
       uint64_t bytes = static_cast<uint64_t>(e.data.numel()) * elementSize(e.data.scalar_type());
-      header.emplace_back(e.name, Json::Object{{"dtype", *format_name(e.data.scalar_type())},
-                                               {"shape", Json::list(e.data.sizes())},
-                                               {"data_offsets", Json::Array{offset, offset + bytes}}});
+      header.emplace_back(e.name,
+                          Json::object("dtype", *format_name(e.data.scalar_type()), "shape", Json::list(e.data.sizes()),
+                                       "data_offsets", Json::list(std::array<uint64_t, 2>{offset, offset + bytes})));
       offset += bytes;
     }
     return Json(std::move(header)).dump();
