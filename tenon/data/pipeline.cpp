@@ -31,14 +31,15 @@ namespace detail {
 
 // All members are guarded by `mutex`. in_flight = waiting jobs + running jobs + results not yet popped.
 struct Pipeline::State {
-  struct Job {
-    std::size_t number;
-    std::shared_ptr<void> request;
-  };
   struct Result {
     std::shared_ptr<void> value;
     std::exception_ptr exception;
     std::size_t worker = 0;
+  };
+  using Results = std::map<std::size_t, Result>;  // by job number
+  struct Job {
+    std::shared_ptr<void> request;
+    Results::node_type result;  // made with the job: a worker has nobody to tell that there is no memory for it
   };
   explicit State(const FullDataLoaderOptions& o) : options(o) {}
 
@@ -46,7 +47,7 @@ struct Pipeline::State {
   std::mutex mutex;
   std::condition_variable job_ready, result_ready;
   std::deque<Job> jobs;
-  std::map<std::size_t, Result> results;  // by job number
+  Results results;
   std::size_t next_job = 0, next_result = 0;
   std::size_t running = 0;
   bool quit = false;
@@ -63,7 +64,7 @@ struct Pipeline::State {
       jobs.pop_front();
       ++running;
       lock.unlock();
-      Result result;
+      Result& result = job.result.mapped();
       result.worker = worker;
       try {
         result.value = f(std::move(job.request));
@@ -72,7 +73,7 @@ struct Pipeline::State {
       }
       lock.lock();
       --running;
-      results.emplace(job.number, std::move(result));
+      results.insert(std::move(job.result));
       result_ready.notify_all();
     }
   }
@@ -92,7 +93,10 @@ void Pipeline::add_worker(Work work) {
 
 void Pipeline::push(std::shared_ptr<void> request) {
   std::lock_guard lock(state_->mutex);
-  state_->jobs.push_back({state_->next_job++, std::move(request)});
+  State::Results made;
+  made.try_emplace(state_->next_job);
+  state_->jobs.push_back({std::move(request), made.extract(made.begin())});
+  ++state_->next_job;
   state_->job_ready.notify_one();
 }
 
