@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "plugin_cpu/per_thread.h"
+
 namespace tenon::cpu {
 
 class Buffer {
@@ -34,8 +36,10 @@ class Buffer {
 template <class Tag>
 class ThreadBuffer {
  public:
+  ThreadBuffer() = default;
+  ThreadBuffer(const ThreadBuffer&) = delete;
   static void* get(int64_t bytes) {
-    thread_local ThreadBuffer s;
+    ThreadBuffer& s = of_this_thread<ThreadBuffer>();
     if (bytes > s.size_) {
       std::free(s.p_);
       s.size_ = (bytes + 4095) / 4096 * 4096;

@@ -49,17 +49,21 @@ Library& library() {
 
 }  // namespace
 
+namespace {
+struct Threads {
+  Threads() { omp_set_num_threads(1); }  // of this thread alone: core's pool does the rest
+};
+struct Stream {
+  dnnl::stream stream{engine()};
+};
+}  // namespace
+
 const dnnl::engine& engine() {
-  // Of this thread alone: core's pool does the rest.
-  thread_local const bool ready = (omp_set_num_threads(1), true);
-  (void)ready;
+  (void)of_this_thread<Threads>();
   return library().engine;
 }
 
-dnnl::stream& stream() {
-  thread_local dnnl::stream s(engine());
-  return s;
-}
+dnnl::stream& stream() { return of_this_thread<Stream>().stream; }
 
 const char* description() { return library().text.c_str(); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin_cpu/onednn_version.h"
+#include "plugin_cpu/per_thread.h"
 
 namespace tenon::cpu::onednn {
 
@@ -27,10 +28,7 @@ template <class Entry>
 class Cache {
  public:
   // The thread's own.
-  static Cache& local() {
-    thread_local Cache c;
-    return c;
-  }
+  static Cache& local() { return of_this_thread<Cache>(); }
   template <class Make>
   Entry& get(const Key& key, Make&& make) {
     for (auto it = items_.begin(); it != items_.end(); ++it) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "plugin_cpu/per_thread.h"
 #include "tenon/sdk/half.h"
 
 namespace tenon::cpu::emulated {
@@ -84,10 +85,7 @@ class Tiles {
     bool configured;
     Tile tile[8];
   };
-  static State& state() {
-    thread_local State s = {};
-    return s;
-  }
+  static State& state() { return of_this_thread<State>(); }
   static Tile& at(int t) {
     if (!state().configured) __builtin_trap();
     return state().tile[t];
