@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Forks in the middle of everything. What a child does is what its parent can do.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "tenon/core/allocator.h"
+#include "tenon/core/threads.h"
+#include "tenon/plugins/plugins.h"
+#include "tenon/tenon.h"
+#include "tests/process/scenarios.h"
+
+namespace tenon::process {
+namespace {
+
+void do_all() {
+  for (const Work& w : works()) w.run();
+}
+const char* const kAll = "forward right\nbackward right\nsaving right\nerrors right\n";
+
+void wait_for(pid_t pid) {
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (WIFSIGNALED(status)) say("a child died of signal " + std::to_string(WTERMSIG(status)));
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) say("a child exited with " + std::to_string(WEXITSTATUS(status)));
+}
+
+// `f` in a child, which then returns from main as usual, or leaves by _exit.
+template <class F>
+void in_child(F f, bool at_once = false) {
+  const pid_t pid = fork();
+  if (pid != 0) return wait_for(pid);
+  alarm(40);
+  f();
+  if (at_once) _exit(0);
+  std::exit(0);
+}
+
+// Three threads do it over and over while this one forks ten times; each child does everything.
+template <class F>
+int fork_while(F f) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> rounds{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        f();
+        ++rounds;
+      }
+    });
+  }
+  while (rounds < 3) std::this_thread::yield();
+  for (int i = 0; i < 10; ++i) in_child(do_all, i % 2 == 0);
+  stop = true;
+  for (auto& t : threads) t.join();
+  return 0;
+}
+std::string ten_times(const std::string& text) {
+  std::string out;
+  for (int i = 0; i < 10; ++i) out += text;
+  return out;
+}
+
+void allocate() {
+  std::vector<Tensor> held;
+  for (int i = 0; i < 30; ++i) held.push_back(empty({int64_t{1} << i % 21}));
+  core::cache_trim(0, 0);
+}
+void dispatch() { (void)(ones({200, 300}).exp() * 2).sum(1); }
+void pass_back() {
+  Tensor w = ones({30, 30}).requires_grad_();
+  w.mm(w).tanh().sum().backward();
+}
+void convolve() { (void)conv2d(ones({2, 4, 9, 9}), ones({4, 4, 3, 3})); }
+void write_file() {
+  static std::atomic<int> number{0};
+  const std::string file = g_folder + "/of_thread" + std::to_string(number++);
+  save(std::vector<Tensor>{ones({10})}, file);
+  unlink(file.c_str());
+}
+void draw() { (void)randn({100}); }
+void make_threads() { std::thread(dispatch).join(); }
+void warn_and_fail() {
+  try {
+    (void)ones({2}).mm(ones({3}));
+  } catch (const Error&) {
+  }
+}
+
+// Plugins open while others fork: in a process that has not used the library before.
+int fork_while_opening() {
+  std::thread opener([] { plugins::open_all(); });
+  for (int i = 0; i < 10; ++i) in_child(do_all);
+  opener.join();
+  return 0;
+}
+
+int child_of_child() {
+  do_all();
+  in_child([] {
+    do_all();
+    in_child([] { in_child(do_all); });
+  });
+  return 0;
+}
+int exec_after_fork() {
+  do_all();
+  in_child([] { execl(g_program.c_str(), g_program.c_str(), "plain", g_folder.c_str(), nullptr); });
+  return 0;
+}
+int spawned() {
+  do_all();
+  pid_t pid = 0;
+  char name[] = "plain";
+  char* const arguments[] = {g_program.data(), name, g_folder.data(), nullptr};
+  if (posix_spawn(&pid, g_program.c_str(), nullptr, nullptr, arguments, environ) != 0) return 1;
+  wait_for(pid);
+  return 0;
+}
+int fork_in_exit_handler() {
+  do_all();
+  std::atexit([] { in_child(do_all, true); });
+  return 0;
+}
+int fork_in_hook() {
+  Tensor x = ones({3}).requires_grad_(), y = x * 2;
+  y.register_hook([](Tensor g) {
+    in_child(do_all, true);
+    return g;
+  });
+  y.sum().backward();
+  return 0;
+}
+int fork_in_parallel() {
+  core::set_num_threads(2);
+  core::parallel_for(
+      1000, 1,
+      [](void*, int64_t begin, int64_t) {
+        if (begin == 500) in_child(do_all, true);
+      },
+      nullptr);
+  return 0;
+}
+int fork_of_thread() {
+  do_all();
+  std::thread([] { in_child(do_all); }).join();
+  return 0;
+}
+int child_goes_on_backward() {
+  Tensor x = full({3}, 2.0).requires_grad_();
+  const Tensor y = (x * x).sum();
+  in_child([&] {
+    y.backward();
+    say(x.grad().sum().item<double>() == 12 ? "its graph" : "wrong");
+  });
+  y.backward();
+  say(x.grad().sum().item<double>() == 12 ? "its graph" : "wrong");
+  return 0;
+}
+int child_outlives_parent() {
+  const pid_t parent = getpid(), child = fork();
+  if (child != 0) return 0;
+  while (getppid() == parent) usleep(1000);
+  do_all();
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Scenario> forks() {
+  const std::string all = kAll;
+  return {
+      {"plain", [] { return do_all(), 0; }, all},
+      {"fork_while_allocating", [] { return fork_while(allocate); }, ten_times(all)},
+      {"fork_while_dispatching", [] { return fork_while(dispatch); }, ten_times(all)},
+      {"fork_while_passing_back", [] { return fork_while(pass_back); }, ten_times(all)},
+      {"fork_while_convolving", [] { return fork_while(convolve); }, ten_times(all)},
+      {"fork_while_saving", [] { return fork_while(write_file); }, ten_times(all)},
+      {"fork_while_drawing", [] { return fork_while(draw); }, ten_times(all)},
+      {"fork_while_threads_start", [] { return fork_while(make_threads); }, ten_times(all)},
+      {"fork_while_failing", [] { return fork_while(warn_and_fail); }, ten_times(all)},
+      {"fork_while_opening", fork_while_opening, ten_times(all)},
+      {"child_of_child", child_of_child, all + all + all},
+      {"exec_after_fork", exec_after_fork, all + all},
+      {"spawned", spawned, all + all},
+      {"fork_in_exit_handler", fork_in_exit_handler, all + all},
+      {"fork_in_hook", fork_in_hook, all},
+      {"fork_in_parallel", fork_in_parallel, all},
+      {"fork_of_thread", fork_of_thread, all + all},
+      {"child_goes_on_backward", child_goes_on_backward, "its graph\nits graph\n"},
+      {"child_outlives_parent", child_outlives_parent, all},
+  };
+}
+
+}  // namespace tenon::process

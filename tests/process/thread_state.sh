@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# thread_state.sh NM READELF LIBRARY..: none registers destructors of threads, for which the C library ends the process
+# where memory is short; and none that is opened late, a plugin, has a thread-local block, which is the same.
+nm=$1 readelf=$2
+shift 2
+[ $# -gt 0 ] || exit 2
+for library in "$@"; do
+  imports=$("$nm" -D --undefined-only "$library") || exit 2
+  case $imports in
+    *__cxa_thread_atexit*) echo "$library has a thread_local object with a destructor"; failed=1 ;;
+  esac
+  case $library in
+    *libtenon.so* | *libtenon_core.so*) continue ;; # there from the start
+  esac
+  headers=$("$readelf" -lW "$library") || exit 2
+  case $headers in
+    *" TLS "*) echo "$library has thread-local variables"; failed=1 ;;
+  esac
+done
+exit ${failed:-0}
