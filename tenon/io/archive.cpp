@@ -172,13 +172,18 @@ void InputArchive::read(const std::string& key, InputArchive& archive) {
 
 std::vector<std::string> InputArchive::keys() {
   std::set<std::string> found;
-  auto add = [&](const std::string& name) {
-    if (name.compare(0, prefix_.size(), prefix_) != 0) return;
-    found.insert(name.substr(prefix_.size(), name.find('.', prefix_.size()) - prefix_.size()));
+  // Names that begin alike are neighbors: a file of many archives is not looked through for each of them.
+  const auto add = [&](const auto& sorted, const auto& name_of) {
+    for (auto it = sorted.lower_bound(prefix_); it != sorted.end(); ++it) {
+      const std::string& name = name_of(*it);
+      if (name.compare(0, prefix_.size(), prefix_) != 0) return;
+      found.insert(name.substr(prefix_.size(), name.find('.', prefix_.size()) - prefix_.size()));
+    }
   };
-  for (const auto& [name, tensor] : content_->tensors) add(name);
-  for (const auto& [name, value] : content_->values) add(name);
-  for (const auto& name : content_->archives) add(name);
+  const auto first = [](const auto& entry) -> const std::string& { return entry.first; };
+  add(content_->tensors, first);
+  add(content_->values, first);
+  add(content_->archives, [](const std::string& name) -> const std::string& { return name; });
   return {found.begin(), found.end()};
 }
 

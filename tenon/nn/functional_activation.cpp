@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/nn/functional/activation.h"
 
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -48,6 +49,9 @@ Tensor relu6(Tensor input, const ReLU6FuncOptions& options) {
 }
 
 Tensor rrelu(Tensor input, const RReLUFuncOptions& options) {
+  TENON_CHECK(options.lower() <= options.upper() && std::isfinite(options.lower()) && std::isfinite(options.upper()),
+              ValueError, "rrelu: lower=", options.lower(), " and upper=", options.upper(),
+              " must be finite, and the first not the greater");
   if (!options.training()) {
     const double slope = (options.lower() + options.upper()) / 2;
     return leaky_relu(std::move(input), LeakyReLUFuncOptions().negative_slope(slope).inplace(options.inplace()));

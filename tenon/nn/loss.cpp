@@ -156,7 +156,12 @@ void SoftMarginLossImpl::pretty_print(std::ostream& stream) const {
 MultiMarginLossImpl::MultiMarginLossImpl(MultiMarginLossOptions options_) : options(std::move(options_)) {
   MultiMarginLossImpl::reset();
 }
-void MultiMarginLossImpl::reset() { weight = register_buffer("weight", options.weight()); }
+void MultiMarginLossImpl::reset() {
+  TENON_CHECK(options.p() == 1 || options.p() == 2, ValueError, "MultiMarginLoss: p must be 1 or 2, got ", options.p());
+  TENON_CHECK(!options.weight().defined() || options.weight().dim() == 1, ValueError,
+              "MultiMarginLoss: weight must have one dimension, got shape ", core::text(options.weight().sizes()));
+  weight = register_buffer("weight", options.weight());
+}
 Tensor MultiMarginLossImpl::forward(const Tensor& input, const Tensor& target) {
   MultiMarginLossOptions call = options;
   call.weight(weight);

@@ -29,6 +29,7 @@ void RNNImplBase<Derived>::reset() {
   const RNNOptionsBase& o = options_base;
   TENON_CHECK(o.dropout() >= 0 && o.dropout() <= 1, ValueError, "dropout probability must be within 0 and 1, got ",
               o.dropout());
+  TENON_CHECK(o.hidden_size() > 0, ValueError, "hidden_size must be greater than zero, got ", o.hidden_size());
   TENON_CHECK(o.num_layers() > 0, ValueError, "num_layers must be greater than zero, got ", o.num_layers());
   TENON_CHECK(o.proj_size() >= 0 && o.proj_size() < std::max<int64_t>(1, o.hidden_size()), ValueError,
               "proj_size has to be smaller than hidden_size, got ", o.proj_size(), " and ", o.hidden_size());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -129,6 +130,25 @@ TEST(Save, IntoADefinedTensorCopies) {
   file.seekg(0);
   auto other = zeros({3});
   EXPECT_THROW(load(other, file), ValueError);
+}
+
+// Half a minute if each archive is looked for among all names.
+TEST(Save, ManyArchivesAreReadInTheirTime) {
+  OutputArchive out;
+  for (int i = 0; i < 30000; ++i) out.write(std::to_string(i) + ".weight", empty({0}));
+  std::stringstream file;
+  out.save_to(file);
+  InputArchive in;
+  in.load_from(file);
+  const auto began = std::chrono::steady_clock::now();
+  std::size_t tensors = 0;
+  for (const std::string& key : in.keys()) {
+    InputArchive nested;
+    in.read(key, nested);
+    tensors += nested.keys().size();
+  }
+  EXPECT_EQ(tensors, 30000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
 TEST(Save, BadKeys) {

@@ -176,6 +176,45 @@ TEST(ClipGradNorm, AnyOrderAndGradientsThatAreNotFinite) {
 
 int g_warnings = 0;
 
+TEST(Indexing, AUint8MaskWarnsOnce) {
+  g_warnings = 0;
+  const auto before =
+      set_warning_handler([](const Warning& w) { g_warnings += test::has(std::string(w.message), "uint8"); });
+  const Tensor x = arange(3), mask = tensor({1, 0, 1}, kByte);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(equal(x.index({mask}), tensor({0, 2})));
+  set_warning_handler(before);
+  EXPECT_EQ(g_warnings, 1) << "in a process that has not had one before";
+}
+
+// TensorIndexingTest.TestIndexSetitemBoolsSlices of libtorch.
+TEST(Indexing, TruthValuesWriteAllOrNothing) {
+  for (Tensor a : {randn({2, 3}), full({}, 3.0)}) {
+    const Tensor minus = -ones_like(a), deep = minus.unsqueeze(0).unsqueeze(0);
+    const Tensor yes = ones({}, kByte), no = zeros({}, kByte);
+    double k = 1;
+    const auto wrote = [&] { return equal(a, minus * k); };
+    a.index_put_({true}, deep * k);
+    EXPECT_TRUE(wrote());
+    a.index_put_({false}, 5);
+    EXPECT_TRUE(wrote());
+    a.index_put_({yes}, deep * ++k);
+    EXPECT_TRUE(wrote());
+    a.index_put_({no}, 5);
+    EXPECT_TRUE(wrote());
+    a.index_put_({indexing::None, yes}, deep * ++k);
+    EXPECT_TRUE(wrote());
+    a.index_put_({indexing::None, no}, 7);
+    EXPECT_TRUE(wrote());
+    a.index_put_({indexing::Ellipsis, ones({}, kBool)}, deep.view_as(a.unsqueeze(-1)) * ++k);
+    EXPECT_TRUE(wrote());
+    if (a.dim() == 0) continue;
+    a.index_put_({indexing::Slice(), yes}, deep.view({2, 1, 3}) * ++k);
+    EXPECT_TRUE(wrote());
+    a.index_put_({indexing::Slice(), no}, 7);
+    EXPECT_TRUE(wrote());
+  }
+}
+
 TEST(Module, AnUndefinedParameterThatShallRequireGradWarns) {
   struct Net : nn::Module {
     void add(const char* name, bool grad) { register_parameter(name, Tensor(), grad); }

@@ -221,6 +221,19 @@ TEST(Layers, RefuseBadInput) {
                words);
   nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kSame));
   nn::Conv2d(nn::Conv2dOptions(3, 4, 2).padding(kValid).stride(2));
+  expect_words(test::text_of<ValueError>([] { nn::MultiMarginLoss(nn::MultiMarginLossOptions().p(3)); }), {"p", "3"});
+  expect_words(test::text_of<ValueError>([] {
+                 nn::MultiMarginLoss(nn::MultiMarginLossOptions().weight(ones({2, 2})));
+               }),
+               {"weight", "[2, 2]"});
+  expect_words(test::text_of<ValueError>([] { nn::GRU(nn::GRUOptions(3, 0)); }), {"hidden_size", "0"});
+  for (bool training : {true, false}) {
+    nn::RReLU odd(nn::RReLUOptions().lower(0.5).upper(0.1)), wide(nn::RReLUOptions().upper(INFINITY));
+    odd->train(training);
+    wide->train(training);
+    expect_words(test::text_of<ValueError>([&] { odd->forward(ones({2})); }), {"lower=0.5", "upper=0.1"});
+    expect_words(test::text_of<ValueError>([&] { wide->forward(ones({2})); }), {"finite"});
+  }
   for (double least : {0.42, 0.43, double{NAN}}) {
     expect_words(test::text_of<ValueError>([&] { nn::Hardtanh(nn::HardtanhOptions().min_val(least).max_val(0.42)); }),
                  {"Hardtanh", "max_val=0.42", "min_val="});

@@ -51,6 +51,7 @@ std::string number(Random& r) {
                               "18446744073709551615",
                               "18446744073709551616",
                               "4611686018427387904",
+                              "200000",
                               "1099511627776"});
 }
 std::string small(Random& r) { return std::to_string(r.below(r.chance(0.9) ? 5 : 40)); }
