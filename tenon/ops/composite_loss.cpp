@@ -3,6 +3,7 @@
 // Losses of an input against a target of its own shape.
 #include <cmath>
 
+#include "tenon/autograd.h"
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
@@ -19,6 +20,39 @@ Tensor in_dtype_of(const Tensor& operand, const Tensor& loss) {
 
 }  // namespace
 
+namespace {
+
+// The parts of z up to a bound and beyond it. No gradient passes through a square of what lies beyond, which may be
+// infinite.
+std::pair<Tensor, Tensor> split_at(const Tensor& size, double bound) {
+  const Tensor z = size.is_floating_point() ? size : size.to(get_default_dtype());
+  const Tensor below = tenon::where(z > bound, bound, z);
+  return {below, z - below};
+}
+
+Tensor clamped_entropy(const Tensor& self, const Tensor& target) {
+  const Tensor one_log = tenon::clamp_min(tenon::log1p(-self), -100.0), self_log = tenon::clamp_min(self.log(), -100.0);
+  return (target - 1) * one_log - target * self_log;
+}
+
+// The bounds of the logarithms have no slope: this has that of the function without them, held finite at 0 and 1.
+struct BinaryCrossEntropy : autograd::Function<BinaryCrossEntropy> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& self, const Tensor& target) {
+    ctx->save_for_backward({self, target});
+    return clamped_entropy(self, target);
+  }
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, const autograd::variable_list& grads) {
+    const autograd::variable_list saved = ctx->get_saved_variables();
+    const Tensor &x = saved[0], &target = saved[1], &g = grads[0];
+    Tensor by_self, by_target;
+    if (ctx->needs_input_grad(0)) by_self = g * ((x - target) / tenon::clamp_min(x * (1 - x), 1e-12));
+    if (ctx->needs_input_grad(1)) by_target = g * (tenon::log1p(-x) - x.log());
+    return {by_self, by_target};
+  }
+};
+
+}  // namespace
+
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   const Tensor d = wide(self) - wide(target);
   return rounded(reduced("mse_loss", d * d, reduction), self, target);
@@ -31,16 +65,14 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   TENON_CHECK(beta >= 0, ValueError, "smooth_l1_loss: beta must not be negative, got ", beta);
   if (beta == 0) return tenon::l1_loss(self, target, reduction);
-  const Tensor z = (wide(self) - wide(target)).abs();
-  const Tensor loss = tenon::where(z < beta, z * z * (0.5 / beta), z - 0.5 * beta);
-  return rounded(reduced("smooth_l1_loss", loss, reduction), self, target);
+  const auto [below, above] = split_at((wide(self) - wide(target)).abs(), beta);
+  return rounded(reduced("smooth_l1_loss", below * below * (0.5 / beta) + above, reduction), self, target);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   TENON_CHECK(delta > 0, ValueError, "huber_loss: delta must be positive, got ", delta);
-  const Tensor z = (wide(self) - wide(target)).abs();
-  const Tensor loss = tenon::where(z <= delta, z * z * 0.5, (z - 0.5 * delta) * delta);
-  return in_dtype_of(self, reduced("huber_loss", loss, reduction));
+  const auto [below, above] = split_at((wide(self) - wide(target)).abs(), delta);
+  return in_dtype_of(self, reduced("huber_loss", below * below * 0.5 + above * delta, reduction));
 }
 
 namespace {
@@ -67,8 +99,8 @@ void check_shape(const char* op, const Tensor& loss, const char* what, const Ten
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                             int64_t reduction) {
   const Tensor x = wide(self), t = wide(fitted("binary_cross_entropy", target, self));
-  const Tensor one_log = tenon::clamp_min(tenon::log1p(-x), -100.0), log = tenon::clamp_min(x.log(), -100.0);
-  Tensor loss = (t - 1) * one_log - t * log;
+  const bool recorded = GradMode::is_enabled() && (x.requires_grad() || t.requires_grad());
+  Tensor loss = recorded ? BinaryCrossEntropy::apply(x, t) : clamped_entropy(x, t);
   if (weight && weight->defined()) loss = loss * wide(*weight);
   check_shape("binary_cross_entropy", loss, "input", self);
   return in_dtype_of(self, reduced("binary_cross_entropy", loss, reduction));

@@ -121,15 +121,18 @@ Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   // 1 - x is a subtraction, which bool has not.
   const Tensor x = self.scalar_type() == kBool ? self.to(get_default_dtype()) : wide(self);
-  if (!eps) return rounded(tenon::log(x / (1 - x)), self);
+  if (!eps) return rounded(tenon::log(x) - tenon::log1p(-x), self);  // a quotient has no slope at 0 and 1
   // Above one half the bounds cross: the lower one is tried first.
   const Tensor high = tenon::where(x > 1 - *eps, 1 - *eps, x), y = tenon::where(x < *eps, *eps, high);
   return rounded(tenon::log(y / (1 - y)), self);
 }
 
 Tensor sinc(const Tensor& self) {
-  const Tensor x = wide(self) * 3.14159265358979323846;
-  return rounded(tenon::where(self == 0, 1, tenon::sin(x) / tenon::where(self == 0, 1, x)), self);
+  const Tensor x = wide(self) * 3.14159265358979323846, zero = self == 0, there = tenon::where(zero, 1, x);
+  const Tensor elsewhere = tenon::sin(there) / there;
+  // At 0 the first terms of the series, for the gradient of the gradient.
+  return rounded(x.requires_grad() ? tenon::where(zero, 1 - x * x / 6, elsewhere) : tenon::where(zero, 1, elsewhere),
+                 self);
 }
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {

@@ -17,14 +17,21 @@ Tensor known(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, se
 
 std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
+// Of a variance. Where all elements are equal its slope is taken as 0, not as infinite.
+Tensor root(const Tensor& var) {
+  if (!GradMode::is_enabled() || !var.requires_grad()) return tenon::sqrt(var);
+  const Tensor flat = var == 0;
+  return tenon::where(flat, 0, tenon::sqrt(tenon::where(flat, 1, var)));
+}
+
 // The root is taken before the variance is rounded, which may not fit into 16 bits.
 Tensor deviation(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
-  return rounded(tenon::sqrt(tenon::var(wide(self), dim, correction, keepdim)), self);
+  return rounded(root(tenon::var(wide(self), dim, correction, keepdim)), self);
 }
 std::tuple<Tensor, Tensor> deviation_and_mean(const Tensor& self, OptionalIntArrayRef dim,
                                               const std::optional<Scalar>& correction, bool keepdim) {
   const auto [var, mean] = tenon::var_mean(wide(self), dim, correction, keepdim);
-  return {rounded(tenon::sqrt(var), self), rounded(mean, self)};
+  return {rounded(root(var), self), rounded(mean, self)};
 }
 
 }  // namespace
@@ -161,7 +168,11 @@ Tensor middle_of_all(const char* name, const Tensor& self, bool ignore_nan) {
                 dtype_name(self.scalar_type()), ", which has no NaN; got shape ", core::text(self.sizes()));
     return tenon::full({}, NAN, self.options().requires_grad(std::nullopt));
   }
-  return std::get<0>(middle(name, self.reshape({-1}), 0, false, ignore_nan));
+  const Tensor flat = self.reshape({-1}), value = std::get<0>(middle(name, flat, 0, false, ignore_nan));
+  if (!GradMode::is_enabled() || !self.requires_grad()) return value;
+  // Equal elements share the gradient.
+  const Tensor same = tenon::logical_or(flat == value, tenon::isnan(flat).logical_and(tenon::isnan(value)));
+  return tenon::amax(tenon::masked_select(flat, same));
 }
 
 }  // namespace

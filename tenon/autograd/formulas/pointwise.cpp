@@ -15,13 +15,18 @@ Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& expone
   return grad * (self.pow(exponent.toDouble() - 1) * exponent);
 }
 
+// In these a place where the formula has no number gets a harmless argument as well as its result: the gradient of what
+// is left out must be zero and not zero times infinity.
+
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
-  return where(exponent == 0, 0, grad * (exponent * self.pow(exponent - 1)));
+  const Tensor flat = logical_and(exponent == 0, logical_or(self == 0, self != self));
+  return where(flat, 0, grad * (exponent * where(flat, 1, self).pow(exponent - 1)));
 }
 
 // The limit where the base is zero.
 Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tensor& exponent, const Tensor& result) {
-  return where(logical_and(self == 0, exponent >= 0), 0, grad * (result * self.log()));
+  const Tensor limit = logical_and(self == 0, exponent >= 0);
+  return where(limit, 0, grad * (result * where(limit, 1, self).log()));
 }
 
 Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent, const Tensor& result) {
@@ -34,23 +39,40 @@ Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& o
   return where(self == other, grad / 2, where(self < other, 0, grad));
 }
 
-Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& min,
-                      const std::optional<Scalar>& max) {
-  if (min && max) return where(logical_and(self >= *min, self <= *max), grad, 0);
-  return min ? where(self >= *min, grad, 0) : where(self <= *max, grad, 0);
+Tensor fmax_backward(const Tensor& grad, const Tensor& self, const Tensor& other) {
+  const Tensor wins = logical_or(self > other, isnan(other));
+  return where(self == other, grad / 2, where(wins, grad, 0));
 }
 
+Tensor fmax_backward_other(const Tensor& grad, const Tensor& self, const Tensor& other) {
+  const Tensor loses = logical_or(self > other, isnan(other));
+  return where(self == other, grad / 2, where(loses, 0, grad));
+}
+
+Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& min,
+                      const std::optional<Scalar>& max) {
+  if (min && max) return where(logical_and(self > *min, self < *max), grad, 0);
+  return min ? where(self > *min, grad, 0) : where(self < *max, grad, 0);
+}
+
+Tensor atan2_slope(const Tensor& self, const Tensor& other, const Tensor& of) {
+  const Tensor origin = logical_and(self == 0, other == 0);
+  const Tensor size = hypot(where(origin, 1, self), other);
+  return where(origin, 0, of / size / size);
+}
+
+// Zero where grad is, also where there is no logarithm.
 Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other) {
-  return where(logical_and(self == 0, other <= 0), 0, grad * other.log());
+  return where(logical_and(self == 0, other <= 0), 0, xlogy(grad, other));
 }
 
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   return where(self == 0, 0, grad * (result / self));
 }
 
-// The series of I1 below 18, Hankel's expansion above: the derivative of i0.
+// The series of I1 below 18, Hankel's expansion above: the derivative of i0. Each gets arguments that suit it.
 Tensor i1(const Tensor& self) {
-  const Tensor x = self.abs(), h = x * 0.5, s = h * h;
+  const Tensor near = self.abs() < 18, h = where(near, self, 0) * 0.5, s = h * h, x = where(near, 18, self).abs();
   Tensor term = h, sum = h;
   for (int k = 1; k < 40; ++k) {
     term = term * s / static_cast<double>(k * (k + 1));
@@ -62,7 +84,7 @@ Tensor i1(const Tensor& self) {
     tail = tail + step;
   }
   tail = tail * (x - 0.5 * (x * 6.28318530717958647692).log()).exp();
-  return where(x < 18, sum, tail) * self.sign();
+  return where(near, sum, tail * self.sign());
 }
 
 Tensor mish_backward(const Tensor& grad, const Tensor& self) {
@@ -79,11 +101,11 @@ Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& self) {
 Tensor elu_backward(const Tensor& grad, const Tensor& self, const Scalar& alpha, const Scalar& scale,
                     const Scalar& input_scale) {
   const double below = alpha.toDouble() * scale.toDouble() * input_scale.toDouble();
-  return where(self > 0, grad * scale, grad * ((self * input_scale).exp() * below));
+  return where(self > 0, grad * scale, grad * ((where(self < 0, self, 0) * input_scale).exp() * below));
 }
 
 Tensor hardswish_backward(const Tensor& grad, const Tensor& self) {
-  return where(self < -3, 0, where(self <= 3, grad * (self / 3 + 0.5), grad));
+  return where(self <= -3, 0, where(self < 3, grad * (self / 3 + 0.5), grad));
 }
 
 Tensor shrink_backward(const Tensor& grad, const Tensor& self, const Scalar& lambd) {

@@ -15,8 +15,14 @@ Tensor pow_backward_exponent(const Tensor& grad, const Tensor& self, const Tenso
 Tensor pow_backward_base(const Tensor& grad, const Scalar& self, const Tensor& exponent, const Tensor& result);
 // To `self` where it is greater than `other`; equal elements share.
 Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
+// The same of fmax, for which NaN loses; of fmin with self and other exchanged.
+Tensor fmax_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
+Tensor fmax_backward_other(const Tensor& grad, const Tensor& self, const Tensor& other);
+// Zero at a bound.
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& min,
                       const std::optional<Scalar>& max);
+// of / (self^2 + other^2), and 0 at the origin.
+Tensor atan2_slope(const Tensor& self, const Tensor& other, const Tensor& of);
 Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor i1(const Tensor& self);

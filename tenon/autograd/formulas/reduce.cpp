@@ -69,7 +69,8 @@ Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor&, 
 Tensor amax_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptionalIntArrayRef dims,
                      bool keepdim) {
   const Tensor top = restored(result, self.dim(), dims, keepdim);
-  const Tensor mask = (self == top).to(grad.scalar_type());
+  // Where there is a NaN it is the extremum, and those share.
+  const Tensor mask = logical_or(self == top, self != self).to(grad.scalar_type());
   return restored(grad, self.dim(), dims, keepdim) * mask / sum(mask, dims, true);
 }
 
@@ -139,9 +140,39 @@ Tensor reversed_cumsum(const Tensor& grad, int64_t dim) {
   return grad.dim() == 0 ? grad : grad.flip({dim}).cumsum(dim).flip({dim});
 }
 
+namespace {
+
+// t[k] = b[k] + a[k] * t[k + 1] along dim, where a ends in 0. In as many rounds as the length has binary digits: each
+// takes a pair of as many steps as all before.
+Tensor reversed_recurrence(Tensor a, Tensor b, int64_t dim) {
+  const int64_t n = b.size(dim);
+  for (int64_t step = 1; step < n; step *= 2) {
+    const auto ahead = [&](const Tensor& t) {
+      return cat({t.narrow(dim, step, n - step), zeros_like(t.narrow(dim, 0, step))}, dim);
+    };
+    b = b + a * ahead(b);
+    if (2 * step < n) a = a * ahead(a);
+  }
+  return b;
+}
+
+// Without a quotient: the product of all before an element, times the sum of g[j] times the product of those between.
+// Its gradient is right at zeros, too.
+Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int64_t dim) {
+  const int64_t n = self.size(dim);
+  const Tensor first = self.narrow(dim, 0, 1);
+  const Tensor before = cat({ones_like(first), self.narrow(dim, 0, n - 1)}, dim).cumprod(dim);
+  const Tensor next = cat({self.narrow(dim, 1, n - 1), zeros_like(first)}, dim);
+  return before * reversed_recurrence(next, grad, dim);
+}
+
+}  // namespace
+
 // Up to the first zero the quotient of sums; at it, the products that leave it out; behind it nothing.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {
-  if (self.dim() == 0) return grad;
+  if (self.dim() == 0 || self.numel() == 0) return grad;
+  const bool again = GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
+  if (again && (self == 0).any().item<bool>()) return cumprod_backward_of_products(grad, self, dim);
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);
@@ -149,15 +180,17 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, con
   return where(seen == 0, before, where(first, reversed_cumsum(grad * without, dim), 0));
 }
 
-// Positive and negative gradients apart, in the logarithm.
+// Of element i the sum of g[j] exp(self[i] - result[j]) over j >= i. The results only grow, so that no factor is
+// greater than 1.
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
-  const double none = -1e4;  // exp() of it is 0; infinity would make NaN of a second derivative
-  const auto part = [&](const Tensor& log_grad) {
-    return ((log_grad - result).flip({dim}).logcumsumexp(dim).flip({dim}) + self).exp();
-  };
-  const Tensor log_size = where(grad == 0, 1, grad.abs()).log();
-  return part(where(grad > 0, log_size, none)) - part(where(grad < 0, log_size, none));
+  const int64_t n = self.size(dim);
+  const Tensor here = result.narrow(dim, 0, n - 1), next = result.narrow(dim, 1, n - 1);
+  const Tensor fall = where(here == next, 0, here - next).exp();  // also where both are infinite
+  const Tensor sums = reversed_recurrence(cat({fall, zeros_like(result.narrow(dim, 0, 1))}, dim), grad, dim);
+  // Of two infinities nobody can say what each adds; the others know nothing of it.
+  const Tensor share = self - result, unknown = isnan(share);
+  return where(unknown, std::numeric_limits<double>::quiet_NaN(), where(unknown, 0, share).exp() * sums);
 }
 
 Tensor cummax_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indices, int64_t dim) {
