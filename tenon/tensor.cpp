@@ -159,7 +159,7 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
   TENON_CHECK(is_leaf(), Error,
               "requires_grad can be turned off on leaves only; use detach() for a tensor without history");
   TENON_CHECK(!on || !is_inference() || InferenceMode::is_enabled(), Error,
-              "a tensor made in inference mode cannot require grad");
+              "set_requires_grad: an inference tensor cannot require grad outside of InferenceMode; clone() it");
   if (on) {
     autograd::make_meta(*this);
     impl_->flags |= core::kTracked;
@@ -194,10 +194,16 @@ bool Tensor::retains_grad() const { return get().autograd && meta(*this)->retain
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
                       std::optional<TensorList> inputs) const {
   get();
+  TENON_CHECK(!inputs || !inputs->empty(), ValueError,
+              "backward: argument 'inputs' is empty; leave it out for all leaves below");
   autograd::backward({*this}, {gradient}, retain_graph, create_graph, inputs ? inputs->vec() : std::vector<Tensor>());
 }
 
-Tensor Tensor::variable_data() const { return Tensor(get().alias(true)); }
+Tensor Tensor::variable_data() const {
+  Tensor out(get().alias(true));
+  out.impl_->flags |= impl_->flags & core::kInference;
+  return out;
+}
 
 // The dtype may change, also of a leaf that requires grad: modules are converted so. The old gradient is the caller's.
 void Tensor::set_data(const Tensor& o) const {
@@ -280,6 +286,8 @@ Tensor& Tensor::float_power_(const Scalar& exponent) const {
 
 const Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat>) const {
   TENON_CHECK(!requires_grad(), Error, "resize_: cannot resize a tensor that requires grad");
+  TENON_CHECK(!is_inference() || InferenceMode::is_enabled(), Error,
+              "resize_: an inference tensor cannot be written outside of InferenceMode; clone() it");
   if (layout() != kStrided) {
     _resize_components_(size);
     return *this;

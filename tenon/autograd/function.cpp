@@ -36,11 +36,11 @@ variable_list AutogradContext::get_saved_variables() const {
 }
 
 void AutogradContext::mark_dirty(const variable_list& inputs) {
-  for (const Tensor& t : inputs) dirty_.push_back(t.unsafeGetTensorImpl());
+  dirty_.insert(dirty_.end(), inputs.begin(), inputs.end());
 }
 
 void AutogradContext::mark_non_differentiable(const variable_list& outputs) {
-  for (const Tensor& t : outputs) non_differentiable_.push_back(t.unsafeGetTensorImpl());
+  non_differentiable_.insert(non_differentiable_.end(), outputs.begin(), outputs.end());
 }
 
 bool AutogradContext::needs_input_grad(std::size_t i) const {
@@ -48,10 +48,24 @@ bool AutogradContext::needs_input_grad(std::size_t i) const {
 }
 
 namespace {
-bool contains(const std::vector<core::TensorImpl*>& list, const Tensor& t) {
-  return std::find(list.begin(), list.end(), t.unsafeGetTensorImpl()) != list.end();
+// The size of the list if it is not there.
+std::size_t position(const variable_list& list, const Tensor& t) {
+  return static_cast<std::size_t>(
+      std::find_if(list.begin(), list.end(), [&](const Tensor& o) { return o.is_same(t); }) - list.begin());
 }
+bool contains(const variable_list& list, const Tensor& t) { return position(list, t) < list.size(); }
 }  // namespace
+
+void FunctionNode::count_writes(const variable_list& outputs) {
+  for (const Tensor& t : ctx.dirty_) {
+    if (!t.defined()) continue;
+    if (recording()) check_written((label + ": mark_dirty").c_str(), t);
+    TENON_CHECK(contains(outputs, t), Error, label,
+                ": mark_dirty: forward must return each input that it marks, and did not return one of shape ",
+                core::text(t.sizes()));
+    t.unsafeGetTensorImpl()->bump_version();
+  }
+}
 
 void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
   n_grads = static_cast<uint32_t>(outputs.size());
@@ -64,23 +78,30 @@ void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
       outputs_.push_back({});
       continue;
     }
-    bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& in) { return in.is_same(t); });
-    if (contains(ctx.dirty_, t))
-      rebase_history(t, self);
-    else if (is_input)
+    const std::size_t input = position(inputs, t);
+    const bool dirty = contains(ctx.dirty_, t);
+    const bool through_base = dirty && t.unsafeGetTensorImpl()->base;
+    TENON_CHECK(!through_base || outputs.size() == 1, Error, label,
+                ": mark_dirty: a function that writes to a view must return one tensor, not ", outputs.size());
+    if (dirty)
+      rebase_history(t, self, input < inputs.size() ? static_cast<uint32_t>(input) : 0);
+    else if (input < inputs.size())
       t = t.view_as(t);  // an input that is returned as it was becomes a result of its own
     outputs_.push_back({t.sizes().vec(), t.options()});
-    if (!contains(ctx.non_differentiable_, outputs[i])) set_history(t, *this, static_cast<uint32_t>(i));
+    if (!through_base && !contains(ctx.non_differentiable_, outputs[i]))
+      set_history(t, *this, static_cast<uint32_t>(i));
   }
   for (std::size_t k = 0; k < ctx.to_save_.size(); ++k) {
     const Tensor& t = ctx.to_save_[k];
-    auto out = std::find_if(outputs.begin(), outputs.end(), [&](const Tensor& o) { return o.is_same(t); });
-    if (out != outputs.end())
-      ctx.saved_[k].save_output(t, static_cast<uint32_t>(out - outputs.begin()));
+    const std::size_t output = position(outputs, t);
+    if (output < outputs.size())
+      ctx.saved_[k].save_output(t, static_cast<uint32_t>(output));
     else
-      ctx.saved_[k].save(t);
+      ctx.saved_[k].save(t, *this);
   }
   ctx.to_save_.clear();
+  ctx.dirty_.clear();
+  ctx.non_differentiable_.clear();
 }
 
 namespace {

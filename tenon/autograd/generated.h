@@ -28,7 +28,7 @@ struct RowScope {
   bool on;
 };
 
-inline bool recording() { return t_mode & kGradMode; }
+inline bool recording() { return (t_mode & (kGradMode | kInferenceMode)) == kGradMode; }
 inline bool tracked(const Tensor& t) { return t.requires_grad(); }
 inline bool tracked(const std::optional<Tensor>& t) { return t && t->requires_grad(); }
 inline bool tracked(TensorList list) {
@@ -66,10 +66,14 @@ inline Tensor adopt(core::TensorImpl* p) {
   if (TENON_UNLIKELY(p && (t_mode & kInferenceMode))) p->flags |= core::kInference;
   return Tensor(core::Impl::adopt(p));
 }
-inline Tensor copy_of(const Tensor& t) {
-  NoGradGuard no_grad;
-  return t.clone();
+// A view is an inference tensor where its source is one, wherever it is made.
+inline Tensor adopt_view(core::TensorImpl* p, const Tensor& of) {
+  p->flags |= of.unsafeGetTensorImpl()->flags & core::kInference;
+  return Tensor(core::Impl::adopt(p));
 }
+// What an in-place call saves of self: the elements before the write, with the history that self had then. A gradient
+// that is differentiated again reaches self's past through it.
+Tensor copy_before_write(const Tensor& self);
 inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
   return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
 }
@@ -78,12 +82,16 @@ inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
 void set_history(const Tensor& t, Node& node, uint32_t output_nr);
 // The result of a view row knows its base.
 void set_view(const Tensor& view, const Tensor& of);
-// Before an in-place call: AG07 for leaves, refused views.
+// Before an in-place call: AG07 for leaves, refused views, inference tensors outside of InferenceMode.
 void check_inplace(int id, const Tensor& self);
-// After one: the tensor's history, and its base's when it is a view, goes through the node.
-void rebase_history(const Tensor& self, const core::Ref<Node>& node);
-// After one that has no gradient: AG11 if somebody will ask.
-void forget_history(int id, const Tensor& self);
+// The same for a write that a program makes itself; `caller` names it in errors.
+void check_written(const char* caller, const Tensor& self);
+// After one: the tensor's history, and its base's when it is a view, goes through the node, whose edge `at` is self's.
+void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at = 0);
+// The saved result of a write through a view, with its history: a view of the base behind node.slices.
+Tensor view_of_slices(const Node& node, const Tensor& saved);
+// After one whose result is constant between jumps (comparisons, logic): the gradient of what was there is zero.
+void zero_history(const Tensor& self);
 // AG08.
 void refuse_recorded(int id, const char* arg, TensorList list);
 void refuse_tracked(int id, const char* arg, const Tensor& t);
@@ -92,9 +100,15 @@ template <class List>
 auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.begin(), void()) {
   for (const auto& t : list) refuse_tracked(id, arg, t);
 }
+// Before a call that writes to out=: AG08, and inference tensors outside of InferenceMode.
+void check_out(int id, const char* arg, const Tensor& out);
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
-// What a factory made, with what the schema of its row has no argument for.
+// What a factory made, with what the schema of its row has no argument for. Of a tensor that nobody else holds nobody
+// saw the writes that filled it.
 inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
+  const core::TensorImpl* t = made.unsafeGetTensorImpl();
+  if (t && made.use_count() == 1 && t->storage && !t->counter && t->storage->use_count() == 1)
+    t->storage->version.store(0, std::memory_order_relaxed);
   if (TENON_UNLIKELY(options.requires_grad())) made.set_requires_grad(true);
   return made;
 }

@@ -3,6 +3,7 @@
 // How calls change histories: results, views, in-place writes.
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
@@ -26,12 +27,15 @@ struct Geometry {
 
 // The gradient of a base after a write through a view: the slice goes through the write's node, the rest stays.
 struct CopySlices final : NodeWith<0> {
-  CopySlices(const Tensor& b, const Tensor& v, core::Ref<Node> f)
-      : base(b), view(v), options(b.options()), fn(std::move(f)) {
-    make_edges(fn->n_edges > 0 ? fn->n_edges : 1);
-    for (uint32_t i = 1; i < fn->n_edges; ++i) edges[i] = fn->edges[i];
-    edges[0] = gradient_edge(b);
+  // Edge `of_self` of the write's node leads to the view.
+  CopySlices(const Tensor& b, const Tensor& v, core::Ref<Node> f, uint32_t of_self)
+      : base(b), view(v), options(b.options()), fn(std::move(f)), at(of_self) {
+    make_edges(std::max(fn->n_edges, at + 1));
+    for (uint32_t i = 0; i < fn->n_edges; ++i) edges[i] = fn->edges[i];
+    edges[at] = gradient_edge(b);
+    fn->slices = this;
   }
+  ~CopySlices() override { fn->slices = nullptr; }
   const char* name() const override { return "CopySlices"; }
   void release_saved() override {
     fn->release_saved();
@@ -45,16 +49,17 @@ struct CopySlices final : NodeWith<0> {
     Tensor inner[1] = {slice.clone()};
     std::vector<Tensor> parts(fn->n_edges);
     fn->apply(inner, parts.data());
-    if (fn->n_edges > 0 && parts[0].defined())
-      slice.copy_(parts[0]);
+    if (at < fn->n_edges && parts[at].defined())
+      slice.copy_(parts[at]);
     else
       slice.zero_();
-    for (uint32_t i = 1; i < fn->n_edges; ++i) out[i] = std::move(parts[i]);
-    if (edges[0].function) out[0] = result;
+    for (uint32_t i = 0; i < fn->n_edges; ++i) out[i] = std::move(parts[i]);
+    out[at] = edges[at].function ? result : Tensor();
   }
   Geometry base, view;
   TensorOptions options;
   core::Ref<Node> fn;
+  uint32_t at;
 };
 
 // retain_grad follows a tensor to its new history.
@@ -67,13 +72,46 @@ void move_retained(AutogradMeta& m, core::TensorImpl* impl, Node& to, uint32_t o
   to.hooks_for_write().retained.emplace_back(output_nr, impl);
 }
 
-// Stands where an in-place op without a derivative wrote.
-struct NoDerivative final : NodeWith<1> {
-  explicit NoDerivative(int op) : id(op) {}
-  const char* name() const override { return "NoDerivative"; }
-  void apply(Tensor*, Tensor*) override { derivative_missing(core::op_at(id).name, "self"); }
-  int id;
+// Stands where an in-place op wrote what does not depend on self but for jumps.
+struct ZeroBackward final : NodeWith<1> {
+  const char* name() const override { return "ZeroBackward"; }
+  void apply(Tensor* grads, Tensor* out) override {
+    if (grads[0].defined()) out[0] = zeros_like(grads[0]);
+  }
 };
+
+[[noreturn]] void refuse_inference_write(std::string_view caller) {
+  throw Error(core::join(caller,
+                         ": an inference tensor cannot be written outside of InferenceMode; clone() it and write to "
+                         "the clone"));
+}
+
+bool refuses_writes(const core::TensorImpl& t) {
+  return TENON_UNLIKELY(t.flags & core::kInference) && !(t_mode & kInferenceMode);
+}
+
+// Histories of views that are made new after a write to their base: guards grad_fn and base_version.
+std::mutex g_views[16];
+std::mutex& lock_of_view(const void* p) { return g_views[reinterpret_cast<std::uintptr_t>(p) / 64 % 16]; }
+
+bool is_current(const core::TensorImpl& view) {
+  return __atomic_load_n(&view.base_version, __ATOMIC_ACQUIRE) == view.version();
+}
+
+// The path from a view to its base, which was written since. Other threads read what is set here behind base_version.
+void renew_history(const Tensor& view) {
+  core::TensorImpl& impl = *view.unsafeGetTensorImpl();
+  const uint32_t version = impl.version();
+  const ModeGuard record((t_mode | kGradMode) & ~uint32_t{kInferenceMode});
+  const Tensor fresh = Tensor(impl.base).as_strided(view.sizes(), view.strides(), view.storage_offset());
+  if (const AutogradMeta* f = meta(fresh); f && f->grad_fn) {
+    AutogradMeta& m = make_meta(view);
+    move_retained(m, &impl, *f->grad_fn, f->output_nr);
+    m.grad_fn = f->grad_fn;
+    m.output_nr = f->output_nr;
+  }
+  __atomic_store_n(&impl.base_version, version, __ATOMIC_RELEASE);
+}
 
 }  // namespace
 
@@ -91,49 +129,82 @@ void set_history(const Tensor& t, Node& node, uint32_t output_nr) {
 
 void set_view(const Tensor& view, const Tensor& of) {
   core::TensorImpl &v = *view.unsafeGetTensorImpl(), &source = *of.unsafeGetTensorImpl();
-  if (TENON_UNLIKELY(source.composite())) return;  // its result shares parts of it, not its geometry
+  if (TENON_UNLIKELY(source.composite())) return;               // its result shares parts of it, not its geometry
+  if (TENON_UNLIKELY(source.flags & core::kInference)) return;  // never part of a recording
   v.base = source.base ? source.base : core::Impl::share(&source);
   v.base_version = v.version();
-  v.flags |= core::kIsView | (source.flags & (core::kInference | core::kRefusesWrites));
+  v.flags |= core::kIsView | (source.flags & core::kRefusesWrites);
   if (!recording()) v.flags |= core::kRefusesWrites;
 }
 
 void check_inplace(int id, const Tensor& self) {
   core::TensorImpl* impl = self.unsafeGetTensorImpl();
   if (!impl) undefined_argument(id, 0);
+  if (refuses_writes(*impl)) refuse_inference_write(core::join(core::op_at(id).name, "_"));
   if (!recording()) return;
-  const bool of_tracked = base_tracked(*impl);
+  if (!self.requires_grad() && !base_tracked(*impl)) return;
+  check_written(core::join(core::op_at(id).name, "_").c_str(), self);
+}
+
+void check_written(const char* caller, const Tensor& self) {
+  const core::TensorImpl& impl = *self.unsafeGetTensorImpl();
+  if (refuses_writes(impl)) refuse_inference_write(caller);
+  const bool of_tracked = base_tracked(impl);
   if (!self.requires_grad() && !of_tracked) return;
-  const char* op = core::op_at(id).name;
   const bool itself = self.requires_grad() && self.is_leaf();
-  if (itself || (of_tracked && Tensor(impl->base).is_leaf())) {
-    throw Error(core::join(op, "_: ", itself ? "" : "a view of ",
+  if (itself || (of_tracked && Tensor(impl.base).is_leaf())) {
+    throw Error(core::join(caller, ": ", itself ? "" : "a view of ",
                            "a leaf that requires grad cannot be the target of an in-place operation"));
   }
-  if (impl->flags & core::kRefusesWrites) {
+  if (impl.flags & core::kRefusesWrites) {
     throw Error(
-        core::join(op,
-                   "_: this view was made without recording or is one of several results; its base requires grad, "
+        core::join(caller,
+                   ": this view was made without recording or is one of several results; its base requires grad, "
                    "so it cannot be the target of an in-place operation"));
   }
 }
 
-void rebase_history(const Tensor& self, const core::Ref<Node>& node) {
+Tensor copy_before_write(const Tensor& self) {
+  const Edge past = gradient_edge(self);
+  Tensor copy;
+  {
+    NoGradGuard no_grad;
+    copy = self.clone();
+  }
+  if (past.function) set_history(copy, *past.function, past.input_nr);
+  return copy;
+}
+
+void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at) {
   core::TensorImpl* impl = self.unsafeGetTensorImpl();
   if (!impl->base) {
     set_history(self, *node, 0);
     return;
   }
   const Tensor base(impl->base);
-  auto slices = core::Ref<Node>::adopt(new CopySlices(base, self, node));
+  auto slices = core::Ref<Node>::adopt(new CopySlices(base, self, node, at));
   set_history(base, *slices, 0);
-  impl->base_version = impl->version() - 1;  // the view's own grad_fn is made anew from its base
+  impl->base_version = impl->version() - 1;  // the view's own grad_fn is made again from its base
   impl->flags |= core::kTracked;
 }
 
-void forget_history(int id, const Tensor& self) {
+// Not through the node itself: the pass would run it once more, after its saved tensors are gone.
+Tensor view_of_slices(const Node& node, const Tensor& saved) {
+  auto& slices = static_cast<CopySlices&>(*node.slices);
+  const core::TensorImpl& t = *saved.unsafeGetTensorImpl();
+  const Geometry &b = slices.base, &v = slices.view;
+  core::Impl whole = core::TensorImpl::make(t.dtype, t.storage, static_cast<uint64_t>(b.offset) * t.itemsize(),
+                                            static_cast<int>(b.sizes.size()), b.sizes.data(), b.strides.data());
+  whole->counter = t.counter;
+  const Tensor base(std::move(whole));
+  set_history(base, slices, 0);
+  const ModeGuard record((t_mode | kGradMode) & ~uint32_t{kInferenceMode});
+  return base.as_strided(v.sizes, v.strides, v.offset);
+}
+
+void zero_history(const Tensor& self) {
   if (!recording() || !self.requires_grad()) return;
-  auto node = core::Ref<NoDerivative>::adopt(new NoDerivative(id));
+  auto node = core::Ref<ZeroBackward>::adopt(new ZeroBackward);
   connect(*node, 0, self);
   rebase_history(self, node);
 }
@@ -155,6 +226,12 @@ void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t) {
   if (t) refuse_tracked(id, arg, *t);
 }
 
+void check_out(int id, const char* arg, const Tensor& out) {
+  if (out.defined() && refuses_writes(*out.unsafeGetTensorImpl()))
+    refuse_inference_write(core::join(core::op_at(id).name, ": argument ", arg));
+  refuse_tracked(id, arg, out);
+}
+
 core::TensorImpl* out_impl(Tensor& out) {
   if (!out.defined()) out = empty({0});
   return out.unsafeGetTensorImpl();
@@ -162,6 +239,7 @@ core::TensorImpl* out_impl(Tensor& out) {
 
 void write_inplace(int id, const Tensor& self, const Tensor& value) {
   const char* op = core::op_at(id).name;
+  check_inplace(id, self);
   TENON_CHECK(value.sizes() == self.sizes(), ValueError, op, "_: the result of shape ", core::text(value.sizes()),
               " does not fit self of shape ", core::text(self.sizes()));
   bool fits = core::dtype_class(value.scalar_type()) <= core::dtype_class(self.scalar_type());
@@ -212,18 +290,15 @@ namespace tenon {
 using autograd::AutogradMeta;
 using autograd::meta;
 
-bool Tensor::view_requires_grad() const {
-  return autograd::base_tracked(*impl_) && impl_->version() != impl_->base_version && grad_fn() != nullptr;
-}
+bool Tensor::view_requires_grad() const { return autograd::base_tracked(*impl_) && grad_fn() != nullptr; }
 
+// Several threads may read one view after a write to its base: the first makes the new path to the base, and the
+// others see it once base_version says so.
 core::Ref<autograd::Node> Tensor::grad_fn() const {
   if (!impl_) return {};
-  if (autograd::base_tracked(*impl_) && impl_->version() != impl_->base_version) {
-    // Somebody wrote to the base since: the path to it is new.
-    impl_->base_version = impl_->version();
-    EnableGradGuard grad;
-    Tensor fresh = Tensor(impl_->base).as_strided(sizes(), strides(), storage_offset());
-    if (AutogradMeta* f = meta(fresh); f && f->grad_fn) autograd::set_history(*this, *f->grad_fn, f->output_nr);
+  if (autograd::base_tracked(*impl_) && !autograd::is_current(*impl_)) {
+    std::lock_guard<std::mutex> lock(autograd::lock_of_view(impl_.get()));
+    if (!autograd::is_current(*impl_)) autograd::renew_history(*this);
   }
   AutogradMeta* m = meta(*this);
   return m ? m->grad_fn : core::Ref<autograd::Node>();

@@ -20,12 +20,12 @@ struct Kept {
   std::vector<double> floats;
   std::string text;
 
-  void save(const tn_value& v) {
+  void save(const tn_value& v, const Node& owner) {
     plain = v;
     if (v.tag == TN_TAG_TENSOR) {
-      tensor.save(unbox_Tensor(v));
+      tensor.save(unbox_Tensor(v), owner);
     } else if (v.tag == TN_TAG_TENSOR_LIST) {
-      for (const Tensor& t : unbox_TensorList(v)) list.emplace_back().save(t);
+      for (const Tensor& t : unbox_TensorList(v)) list.emplace_back().save(t, owner);
     } else if (v.tag == TN_TAG_I64_LIST) {
       ints.assign(v.u.i64s, v.u.i64s + v.len);
       plain.u.i64s = ints.data();
@@ -108,7 +108,7 @@ core::Ref<RegisteredBackward> record(const core::Op& op, const tn_value* in) {
     if (inputs[i].defined()) connect(*node, i, inputs[i]);
   }
   for (int i = 0; i < op.n_args; ++i) {
-    if (rules.saved_in >> i & 1) node->kept.emplace_back().save(in[i]);
+    if (rules.saved_in >> i & 1) node->kept.emplace_back().save(in[i], *node);
   }
   return node;
 }

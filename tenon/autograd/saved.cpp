@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/saved.h"
 
+#include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
 
 namespace tenon::autograd {
+
+void SavedTensor::refuse_inference(const Node& owner) {
+  throw Error(core::join(owner.name(),
+                         ": an inference tensor cannot be saved for backward; clone() it outside of InferenceMode and "
+                         "use the clone"));
+}
 
 void SavedTensor::save_output(const Tensor& t, uint32_t output_nr) {
   if (!t.defined()) return;
@@ -32,6 +39,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
                            core::text(tensor_.sizes()), ")"));
   }
   if (!is_output_ || !tracked_) return tensor_;
+  if (TENON_UNLIKELY(owner.slices)) return view_of_slices(owner, tensor_);
   Tensor t(tensor_.unsafeGetTensorImpl()->alias(false));
   AutogradMeta& m = make_meta(t);
   m.grad_fn = core::Ref<Node>::share(&owner);
@@ -46,14 +54,14 @@ std::optional<Tensor> SavedTensor::unpack_optional(Node& owner) const {
   return unpack(owner);
 }
 
-void SavedTensorList::save(TensorList list) {
+void SavedTensorList::save(TensorList list, const Node& owner) {
   items_.resize(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i]);
+  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i], owner);
 }
 
-void SavedTensorList::save(ArrayRef<std::optional<Tensor>> list) {
+void SavedTensorList::save(ArrayRef<std::optional<Tensor>> list, const Node& owner) {
   items_.resize(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i]);
+  for (std::size_t i = 0; i < list.size(); ++i) items_[i].save(list[i], owner);
 }
 
 std::vector<Tensor> SavedTensorList::unpack(Node& owner) const {

@@ -54,5 +54,55 @@ TEST(CustomFunction, SumsAndCastsWhatFits) {
   EXPECT_TRUE(equal(c.grad(), ones({2, 3})));
 }
 
+// Doubles its second argument in place, and returns what the test asks for.
+struct Doubled : autograd::Function<Doubled> {
+  enum What { kItself, kTwice, kAnother };
+  static variable_list forward(AutogradContext* ctx, const Tensor& factor, const Tensor& x, What what) {
+    ctx->save_for_backward({factor});
+    x.data_ptr<float>()[0] *= 2;  // a write that no operator counts
+    ctx->mark_dirty({x});
+    if (what == kAnother) return {x.clone()};
+    return what == kTwice ? variable_list{x, x} : variable_list{x};
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list g) {
+    return {g[0].sum() * 100, g[0] * ctx->get_saved_variables()[0], Tensor()};
+  }
+};
+
+TEST(CustomFunction, CountsItsWrites) {
+  Tensor f = tensor(3., TensorOptions(kFloat)).requires_grad_(), x = ones({2}), y = ones({2}).requires_grad_() * 1;
+  for (const Tensor& t : {x, y}) {
+    const int64_t before = t._version();
+    Doubled::apply(f, t, Doubled::kItself);
+    EXPECT_EQ(t._version(), before + 1);
+  }
+  const Tensor saved = (y * y).sum();
+  Doubled::apply(f, y, Doubled::kItself);
+  expect_words(test::text_of([&] { saved.backward(); }), {"modified by an in-place operation"});
+}
+
+TEST(CustomFunction, WritesThroughAViewWhateverArgumentItIs) {
+  Tensor f = tensor(3., TensorOptions(kFloat)).requires_grad_(), x = ones({3}).requires_grad_();
+  Tensor base = x * 1;
+  const Tensor out = Doubled::apply(f, base.slice(0, 0, 2, 1), Doubled::kItself)[0];
+  EXPECT_TRUE(out.requires_grad());
+  const variable_list g = autograd::grad({base.sum()}, {x, f});
+  EXPECT_TRUE(equal(g[0], tensor({3., 3., 1.}, TensorOptions(kFloat))));
+  EXPECT_EQ(g[1].item<float>(), 200);
+}
+
+TEST(CustomFunction, RefusesWritesThatCannotBeRecorded) {
+  const Tensor f = tensor(3., TensorOptions(kFloat)), leaf = ones({2}).requires_grad_();
+  expect_words(test::text_of([&] { Doubled::apply(f, leaf, Doubled::kItself); }), {"Doubled", "mark_dirty", "a leaf"});
+  expect_words(test::text_of([&] { Doubled::apply(f, leaf.slice(0, 0, 1, 1), Doubled::kItself); }),
+               {"mark_dirty", "a view of a leaf"});
+  expect_words(test::text_of([&] { Doubled::apply(f, leaf * 1, Doubled::kAnother); }), {"mark_dirty", "return"});
+  const Tensor base = leaf * 1;
+  expect_words(test::text_of([&] { Doubled::apply(f, base.slice(0, 0, 1, 1), Doubled::kTwice); }),
+               {"mark_dirty", "a view", "one tensor, not 2"});
+  NoGradGuard no_grad;
+  EXPECT_TRUE(Doubled::apply(f, leaf, Doubled::kItself)[0].is_same(leaf));
+}
+
 }  // namespace
 }  // namespace tenon

@@ -61,3 +61,21 @@ TEST(AutogradThreads, OneGraphServesSeveralThreadsWhenItIsKept) {
   for (std::thread& t : threads) t.join();
   for (int n : same) EXPECT_EQ(n, 1);
 }
+
+// The first reader makes the view's new path to its base; all must see the whole of it.
+TEST(AutogradThreads, ShareAViewWhoseBaseWasWritten) {
+  for (int round = 0; round < 200; ++round) {
+    const Tensor x = ones({4}).set_requires_grad(true), base = x * 1, view = base.slice(0, 1, 3, 1);
+    base.mul_(3);
+    std::vector<int> same(4, 0);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < same.size(); ++t) {
+      threads.emplace_back([&, t] {
+        const Tensor g = autograd::grad({(view * 2).sum()}, {x}, {}, true)[0];
+        same[t] = view.requires_grad() && view.grad_fn() && equal(g, tensor({0., 6., 6., 0.}, kFloat));
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    for (int n : same) ASSERT_EQ(n, 1);
+  }
+}

@@ -192,6 +192,60 @@ void judge(Findings& out, Property property, F&& check) {
   }
 }
 
+// The row's in-place form on a copy of self as such a function, the copy being a part of a larger tensor or not.
+Function inplace_of(const core::Op& op, Built& inputs, const std::vector<int>& positions, bool through_view) {
+  return [&op, &inputs, &positions, through_view](const Tensors& given) {
+    std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
+    Tensor self(inputs.tensor(0));
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      if (positions[k] == 0) self = given[k];
+      values[static_cast<std::size_t>(positions[k])].u.tensor = &given[k].unsafeGetTensorImpl()->view;
+    }
+    const Tensor whole = through_view ? stack({self, self}) : self.clone();
+    const Tensor written = through_view ? whole.select(0, 1) : whole;
+    values[0].u.tensor = &written.unsafeGetTensorImpl()->view;
+    std::vector<core::OwnedValue> out(op.n_results);
+    op.row_call_inplace.load()(values.data(), out.data());
+    return Tensors{through_view ? whole.select(0, 1) : whole};
+  };
+}
+
+// The gradient by each leaf, and the gradient of those, along fixed directions.
+Tensors two_gradients(const Function& f, const Tensors& leaves) {
+  Tensors first = gradient(f, leaves, true), out;
+  for (const Tensor& t : first) out.push_back(t.detach());
+  const Tensors again = tracked(first);
+  Tensors second(leaves.size());
+  if (!again.empty()) second = autograd::grad(again, leaves, directions(again, 3), false, false, true);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    out.push_back(second[i].defined() ? second[i] : zeros_like(leaves[i]));
+  }
+  return out;
+}
+
+std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
+                            const Tensors& leaves) {
+  const Tensors wanted = two_gradients(f, leaves);
+  for (bool through_view : {false, true}) {
+    const Tensors got = two_gradients(inplace_of(op, inputs, positions, through_view), leaves);
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      if (allclose(got[k], wanted[k], 1e-9, 1e-12, true)) continue;
+      return core::join(through_view ? "through a view, " : "", k < leaves.size() ? "the gradient" : "its gradient",
+                        " by argument ", op.args[positions[k % leaves.size()]].name, " is not that of the function");
+    }
+  }
+  return {};
+}
+
+// Where the row has such a form and the result fits into self.
+void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
+                   const Tensors& leaves, const Tensors& outputs, Findings& out) {
+  if (!op.row_call_inplace.load() || op.n_results != 1 || outputs.size() != 1 || !takes_tensor(op, 0)) return;
+  const core::Impl self = inputs.tensor(0);
+  if (!self || self->dtype != kDouble || self->sizes() != outputs[0].sizes()) return;
+  judge(out, Property::InPlaceGrad, [&] { return compare_inplace(op, inputs, positions, f, leaves); });
+}
+
 void check_both(const Function& f, const Tensors& leaves, const Tensors& outputs, Findings& out) {
   const int64_t in = elements(leaves), results = elements(outputs);
   judge(out, Property::Gradcheck, [&]() -> std::string {
@@ -229,6 +283,7 @@ Findings run_gradients(const core::Op& op, const Spec& given, Memory memory) {
       why = "outside of the function's domain";
       if (!finite(outputs)) continue;
       check_both(f, leaves, outputs, out);
+      check_inplace(op, inputs, positions, f, leaves, outputs, out);
       return out;
     } catch (const NotImplementedError& e) {
       return out;  // no such row for float64: the dtypes say it

@@ -23,6 +23,7 @@ enum class Property {
   Errors,         // a call that cannot be served raises an Error of the library, with its arguments unchanged
   Gradcheck,      // difference quotients in float64
   Gradgradcheck,  // of the gradient
+  InPlaceGrad,    // in place, also through a view: the function's gradient and the gradient of that
   Inputs,         // arguments are unchanged
   Repeat,         // the same bits again
   Threads,        // the same bits from one thread and from two
@@ -41,11 +42,11 @@ enum class Property {
   Exhausted,  // a device: an allocation that fails raises OutOfMemoryError, changes nothing, and the next call works
 };
 inline constexpr const char* kPropertyNames[] = {
-    "values",   "strides",  "dtypes",    "out filled", "out strided",   "out empty", "out shape", "out refused",
-    "in-place", "alias",    "errors",    "gradcheck",  "gradgradcheck", "inputs",    "repeat",    "threads",
-    "schema",   "by name",  "device",    "version",    "recovery",      "memory",    "recording", "served",
-    "draws",    "together", "sentinels", "stress",     "exhausted"};
-inline constexpr int kProperties = 29;
+    "values",   "strides", "dtypes",   "out filled", "out strided",   "out empty",     "out shape", "out refused",
+    "in-place", "alias",   "errors",   "gradcheck",  "gradgradcheck", "in-place grad", "inputs",    "repeat",
+    "threads",  "schema",  "by name",  "device",     "version",       "recovery",      "memory",    "recording",
+    "served",   "draws",   "together", "sentinels",  "stress",        "exhausted"};
+inline constexpr int kProperties = 30;
 static_assert(std::size(kPropertyNames) == kProperties && static_cast<int>(Property::Exhausted) == kProperties - 1);
 
 enum class Verdict { Passed, Failed, NotRun };

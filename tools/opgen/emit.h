@@ -38,6 +38,8 @@ std::string era_function(const Row& row, const std::string& rule);
 std::string era_inplace(const Row& row, const std::string& rule);
 std::string era_out(const Row& row, const std::string& rule);  // empty if the form needs none
 NodePlan plan_node(const Row& row);
+// Whether a rewritten formula reads an argument or a result: its name as a word of its own, not as a member or a call.
+bool uses(const std::string& formula, const std::string& name);
 std::string node_name(const Row& row);
 
 }  // namespace opgen

@@ -128,16 +128,13 @@ std::string record_function(const Row& r, const NodePlan& plan) {
     std::string condition;
     for (std::size_t k = 0; k < r.grads.size(); ++k) {
       // Which formulas use it decides when it is kept: nothing is saved for a gradient that nobody asks for.
-      const std::string& f = plan.formulas[k];
-      std::size_t p = f.find(s.name);
-      bool used = p != std::string::npos;
-      if (!used) continue;
+      if (!uses(plan.formulas[k], s.name)) continue;
       for (const std::string& t : r.grads[k].targets)
         condition += (condition.empty() ? "" : " || ") + std::string("tracked(") + t + ")";
     }
     bool self = !r.schema.args.empty() && s.arg == &r.schema.args[0] && r.inplace;
     out += "  if (" + condition + ") node->" + s.name + "_.save(" +
-           (self ? "inplace ? copy_of(" + s.name + ") : " + s.name : s.name) + ");\n";
+           (self ? "inplace ? copy_before_write(" + s.name + ") : " + s.name : s.name) + ", *node);\n";
   }
   return out + "  return node;\n}\n\n";
 }
@@ -165,13 +162,16 @@ std::string functional(const Row& r, const NodePlan& plan) {
   if (n == 0) return out + "  core::call(core::g_rows[id], in, nullptr);\n}\n";
   bool grad = !r.grads.empty();
   if (grad) {
-    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) +
-           ")) node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
+    // A view of an inference tensor is one, too.
+    const std::string normal = r.view() ? " && !" + s.args[0].name + ".is_inference()" : "";
+    out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) + ")" +
+           normal + ") node = record_" + r.ident() + "(" + forward_args(s) + ", false);\n";
   }
   out += "  core::TensorImpl* outs[" + std::to_string(n) + "];\n";
   out += "  core::call(core::g_rows[id], in, outs);\n";
   for (std::size_t i = 0; i < n; ++i)
-    out += "  Tensor r" + std::to_string(i) + " = adopt(outs[" + std::to_string(i) + "]);\n";
+    out += "  Tensor r" + std::to_string(i) + " = adopt" + (r.view() ? "_view" : "") + "(outs[" + std::to_string(i) +
+           "]" + (r.view() ? ", " + s.args[0].name : "") + ");\n";
   if (r.view() && !r.grads.empty()) out += "  set_view(r0, " + s.args[0].name + ");\n";
   if (grad) {
     out += "  if (node) {\n";
@@ -192,14 +192,20 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
                     ") {\n  constexpr int id = op_id::" + r.ident() + ";\n  RowScope scope_of_row(id);\n";
   if (r.composite()) {
     out += "  try {\n" + checked_args(s);
-    // What the parts save must outlive the write: they see a copy of self.
+    // What the parts save, for the gradient of whichever argument, must outlive the write: they see a copy of self.
+    std::vector<const Arg*> tensors;
+    for (const Arg& a : s.args) {
+      if (a.type.tensor()) tensors.push_back(&a);
+    }
     return out +
            "  const Today today;\n  write_inplace(id, self, [&](const Tensor& self) { return composite::" + r.ident() +
-           "(" + forward_args(s) + "); }(recording() && tracked(self) ? self.clone() : self));\n" + kNamed + "}\n";
+           "(" + forward_args(s) + "); }(recording() && (" + tracked_args(tensors) + ") ? self.clone() : self));\n" +
+           kNamed + "}\n";
   }
   std::string locals, values;
   boxing(s, locals, values);
   out += locals + "  const tn_value in[] = {" + values + "};\n  check_inplace(id, self);\n";
+  if (s.args[0].mutates) out += "  refuse_recorded(id, \"self\", {self});\n";
   bool grad = !r.grads.empty();
   if (grad) {
     out += "  core::Ref<" + node_name(r) + "> node;\n  if (recording() && (" + tracked_args(plan.inputs) +
@@ -210,8 +216,10 @@ std::string inplace_form(const Row& r, const NodePlan& plan) {
          ".unsafeGetTensorImpl()};\n  core::call(core::g_rows[id], in, outs, core::Form::Inplace);\n";
   if (grad)
     out += "  if (node) {\n    rebase_history(" + self + ", node);\n" + finish(plan, "    ", true) + "  }\n";
-  else
-    out += "  forget_history(id, " + self + ");\n";
+  else if (r.infer == "pointwise_bool")
+    out += "  zero_history(" + self + ");\n";
+  else if (!s.args[0].mutates && r.dtypes.find("integral") != 0)
+    throw RowError(r.file, r.line, "a row with an in-place form for floats needs a gradient");
   return out + "}\n";
 }
 
@@ -251,7 +259,7 @@ std::string out_form(const Row& r, const NodePlan&) {
   }
   out += refuse;
   for (std::size_t i = 0; i < n; ++i)
-    out += "  refuse_tracked(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
+    out += "  check_out(id, \"out\", " + (n > 1 ? "out" + std::to_string(i) : std::string("out")) + ");\n";
   if (r.composite()) {
     out += "  try {\n" + checked_args(s) + "  const Today today;\n  auto computed = composite::" + r.ident() + "(" +
            forward_args(s) + ");\n";

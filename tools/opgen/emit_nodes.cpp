@@ -7,6 +7,19 @@
 #include "tools/opgen/emit.h"
 
 namespace opgen {
+
+bool uses(const std::string& formula, const std::string& name) {
+  for (std::size_t at = formula.find(name); at != std::string::npos; at = formula.find(name, at + 1)) {
+    auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    bool begins = at == 0 || (!word(formula[at - 1]) && formula[at - 1] != '.' && formula[at - 1] != ':' &&
+                              formula[at - 1] != '>');
+    std::size_t end = at + name.size();
+    bool ends = end >= formula.size() || (!word(formula[end]) && formula[end] != '(');
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
 namespace {
 
 std::string owned_type(const Type& t) {
@@ -49,18 +62,6 @@ std::string member(const Saved& s) {
 bool holds_tensors(const Saved& s) {
   return s.kind == Saved::Tensor || s.kind == Saved::OutTensor || s.kind == Saved::TensorList ||
          s.kind == Saved::OptTensor;
-}
-
-bool uses(const std::string& formula, const std::string& name) {
-  for (std::size_t at = formula.find(name); at != std::string::npos; at = formula.find(name, at + 1)) {
-    auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    bool begins = at == 0 || (!word(formula[at - 1]) && formula[at - 1] != '.' && formula[at - 1] != ':' &&
-                              formula[at - 1] != '>');
-    std::size_t end = at + name.size();
-    bool ends = end >= formula.size() || (!word(formula[end]) && formula[end] != '(');
-    if (begins && ends) return true;
-  }
-  return false;
 }
 
 std::string unpack(const Saved& s) {

@@ -29,6 +29,7 @@ class TENON_API AutogradContext {
   // Once, in forward: tensors whose change before backward is an error (AG02).
   void save_for_backward(variable_list to_save);
   variable_list get_saved_variables() const;
+  // Inputs that forward writes to. It must return them; a leaf that requires grad cannot be one.
   void mark_dirty(const variable_list& inputs);
   void mark_non_differentiable(const variable_list& outputs);
   void set_materialize_grads(bool on) { materialize_grads_ = on; }
@@ -43,7 +44,7 @@ class TENON_API AutogradContext {
   bool has_saved_ = false;
   bool materialize_grads_ = true;
   variable_list to_save_;
-  std::vector<core::TensorImpl*> dirty_, non_differentiable_;
+  variable_list dirty_, non_differentiable_;  // until forward has returned
   std::vector<SavedTensor> saved_;
   Node* node_ = nullptr;
 };
@@ -54,6 +55,8 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   const char* name() const override { return label.c_str(); }
   void apply(Tensor* grads, Tensor* out) override;
   void release_saved() override;
+  // Counts the writes to what forward marked as dirty, and refuses what cannot be recorded.
+  void count_writes(const variable_list& outputs);
   // Connects what forward returned; `inputs` are the tensors among its arguments, in order.
   void finish(const variable_list& inputs, variable_list& outputs);
 
@@ -83,7 +86,7 @@ struct Function {
     node->make_edges(inputs.size());
     bool tracked = false;
     for (const Tensor& t : inputs) tracked |= t.defined() && t.requires_grad();
-    tracked = tracked && GradMode::is_enabled();
+    tracked = tracked && GradMode::is_enabled() && !InferenceMode::is_enabled();
     for (std::size_t i = 0; tracked && i < inputs.size(); ++i) node->edges[i] = gradient_edge(inputs[i]);
     variable_list outputs;
     Result result;
@@ -95,6 +98,7 @@ struct Function {
       outputs = {result};
     else
       outputs = result;
+    node->count_writes(outputs);
     if (tracked) node->finish(inputs, outputs);
     if constexpr (std::is_same_v<Result, Tensor>)
       return outputs[0];

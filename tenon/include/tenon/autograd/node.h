@@ -58,6 +58,7 @@ class TENON_API Node : public core::RefCounted {
   bool released = false;
   bool accumulates = false;    // an AccumulateGrad
   NodeHooks* hooks = nullptr;  // owned, but for an AccumulateGrad, where they are the leaf's
+  Node* slices = nullptr;      // of a write through a view: the node of the base that runs this one
   Node* deferred = nullptr;    // list of nodes to delete: long chains must not recurse
 
   // From the pool. The last release of a long chain deletes it iteratively.

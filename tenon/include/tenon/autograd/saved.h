@@ -14,13 +14,15 @@ namespace tenon::autograd {
 
 class TENON_API SavedTensor {
  public:
-  void save(const Tensor& t) {
+  // Error for an inference tensor, whose writes nobody counts; `owner` names the call.
+  void save(const Tensor& t, const Node& owner) {
     if (!t.defined()) return;
+    if (t.unsafeGetTensorImpl()->flags & core::kInference) refuse_inference(owner);
     tensor_ = t;
     version_ = t.unsafeGetTensorImpl()->version();
   }
-  void save(const std::optional<Tensor>& t) {
-    if (t) save(*t);
+  void save(const std::optional<Tensor>& t, const Node& owner) {
+    if (t) save(*t, owner);
   }
   // An output of the node itself: kept without its history, which would be a cycle.
   void save_output(const Tensor& t, uint32_t output_nr);
@@ -29,6 +31,7 @@ class TENON_API SavedTensor {
   void release() { tensor_.reset(); }
 
  private:
+  [[noreturn]] static void refuse_inference(const Node& owner);
   Tensor tensor_;
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
@@ -38,8 +41,8 @@ class TENON_API SavedTensor {
 
 class TENON_API SavedTensorList {
  public:
-  void save(TensorList list);
-  void save(ArrayRef<std::optional<Tensor>> list);
+  void save(TensorList list, const Node& owner);
+  void save(ArrayRef<std::optional<Tensor>> list, const Node& owner);
   std::vector<Tensor> unpack(Node& owner) const;
   void release() { items_.clear(); }
 
