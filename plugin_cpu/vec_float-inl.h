@@ -224,6 +224,15 @@ TN_V Vec<double> gelu_tanh(Vec<double> x) {
   return x * sigmoid(Vec<double>(1.5957691216057308) * (x + Vec<double>(0.044715) * x * x * x));
 }
 
+template <class T>
+TN_V Vec<T> silu(Vec<T> x) {
+  const Vec<T> y = x * sigmoid(x);
+  const auto far = x <= Vec<T>(-80);
+  if (HWY_LIKELY(hn::AllFalse(typename Vec<T>::D(), far.m))) return y;
+  const Vec<T> half = exp(x * Vec<T>(0.5));
+  return select(far, x * half * half, y);
+}
+
 // e^a / 2, where e^a may overflow. `high` is a little above ln 2 and has few bits, so that a - high is exact.
 template <class T>
 TN_V Vec<T> half_exp(Vec<T> a) {

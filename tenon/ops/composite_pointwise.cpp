@@ -119,8 +119,8 @@ Tensor deg2rad(const Tensor& self) { return self * (3.14159265358979323846 / 180
 Tensor rad2deg(const Tensor& self) { return self * (180 / 3.14159265358979323846); }
 
 Tensor logit(const Tensor& self, std::optional<double> eps) {
-  // 1 - x is a subtraction, which bool has not.
-  const Tensor x = self.scalar_type() == kBool ? self.to(get_default_dtype()) : wide(self);
+  // 1 - x wraps for bytes, and bool has no subtraction.
+  const Tensor x = isFloatingType(self.scalar_type()) ? wide(self) : self.to(get_default_dtype());
   if (!eps) return rounded(tenon::log(x) - tenon::log1p(-x), self);  // a quotient has no slope at 0 and 1
   // Above one half the bounds cross: the lower one is tried first.
   const Tensor high = tenon::where(x > 1 - *eps, 1 - *eps, x), y = tenon::where(x < *eps, *eps, high);

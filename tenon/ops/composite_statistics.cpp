@@ -140,13 +140,14 @@ Tensor corrcoef(const Tensor& self) {
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (y.size(dim) == 0) return nothing_along(y, dim);
   const Tensor dx = steps("trapezoid", y, x, dim);
-  const auto [left, right] = ends_of(y, dim);
-  return ((left + right) * dx).sum(dim) / 2.0;
+  const auto [left, right] = ends_of(wide(y), dim);
+  return rounded(((left + right) * wide(dx)).sum(dim) / 2.0, y, x);
 }
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (y.size(dim) == 0) return nothing_along(y, dim);
-  const auto [left, right] = ends_of(y, dim);
-  return (left + right).sum(dim) * (dx.toDouble() / 2);
+  // Halves of the ends are taken off, so that neighbors are added by the sum alone, in its wider type.
+  const Tensor x = wide(y), ends = x.select(dim, 0) + x.select(dim, -1);
+  return rounded((x.sum(dim) - ends * 0.5) * dx.toDouble(), y);
 }
 Tensor trapz_x(const Tensor& y, const Tensor& x, int64_t dim) { return tenon::trapezoid(y, x, dim); }
 Tensor trapz_dx(const Tensor& y, double dx, int64_t dim) { return tenon::trapezoid(y, Scalar(dx), dim); }
@@ -154,13 +155,13 @@ Tensor trapz_dx(const Tensor& y, double dx, int64_t dim) { return tenon::trapezo
 Tensor cumulative_trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (y.size(dim) == 0) return y.clone();
   const Tensor dx = steps("cumulative_trapezoid", y, x, dim);
-  const auto [left, right] = ends_of(y, dim);
-  return ((left + right) * dx).cumsum(dim) / 2.0;
+  const auto [left, right] = ends_of(wide(y), dim);
+  return rounded(((left + right) * wide(dx)).cumsum(dim) / 2.0, y, x);
 }
 Tensor cumulative_trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (y.size(dim) == 0) return y.clone();
-  const auto [left, right] = ends_of(y, dim);
-  return ((left + right) * (dx.toDouble() / 2)).cumsum(dim);
+  const auto [left, right] = ends_of(wide(y), dim);
+  return rounded(((left + right) * (dx.toDouble() / 2)).cumsum(dim), y);
 }
 
 }  // namespace tenon::composite

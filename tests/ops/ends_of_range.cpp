@@ -68,6 +68,22 @@ TEST(EndsOfRange, TrigammaFarBelowZero) {
   expect_all_near(polygamma(1, many(-1e-3, kDouble)), 1000001.6473414317, 1e-14);
 }
 
+// These once counted up from x by ones, or from a number that one does not change.
+TEST(EndsOfRange, PolygammaOfLargeNumbersEnds) {
+  expect_all_near(polygamma(2, many(-1e10 - 0.25, kDouble)), 124.02510672119928, 1e-12);
+  expect_all_near(polygamma(3, many(-100.25, kDouble)), 1558.5454545884687, 1e-12);
+  expect_all_near(polygamma(2, many(-17.75, kDouble)), -124.02810691095471, 1e-13);
+  expect_all_near(polygamma(5, many(1e17, kDouble)), 2.4e-84, 1e-13);
+  EXPECT_TRUE(polygamma(2, many(-1e17, kDouble)).isinf().all().item<bool>());
+  expect_all_near(polygamma(1, many(1e17, kDouble)), 1e-17, 1e-13);
+}
+
+TEST(EndsOfRange, TrapezoidsOfIntegersDoNotWrap) {
+  const Tensor y = tensor({0, -3, 2147483647, 3, 0, 9}, TensorOptions(kInt));
+  EXPECT_EQ(trapz(y, 1.0).item<float>(), 2147483648.F);
+  EXPECT_EQ(trapezoid(tensor({1., 2., 4.}), 0.5).item<double>(), 2.25);
+}
+
 TEST(EndsOfRange, HyperbolicFunctionsEndWhereTheirResultsDo) {
   for (Tensor (*f)(const Tensor&) : {&tenon::cosh, &tenon::sinh}) {
     expect_all_near(f(many(89, kFloat)), 2.24480640958717e38, 1e-7);
@@ -93,12 +109,17 @@ TEST(EndsOfRange, ActivationsKeepWhatFits) {
   expect_values(hardswish(many(1e308, kDouble)), std::vector<double>(37, 1e308));
   expect_all_near(sigmoid(many(-720, kDouble)), 2.0322308024e-313, 1e-9);
   expect_all_near(silu(many(-720, kDouble)), -720 * 2.0322308024e-313, 1e-9);
+  expect_all_near(silu(many(-745, kDouble)), -2.10265129420159e-321, 5e-3);
+  expect_all_near(silu(many(-103.5, kFloat)), -1.16268340229339e-43, 2e-2);
+  expect_all_near(lgamma(many(4.05e36, kFloat)), 3.37331718887e38, 1e-6);
   expect_all_near(exp(many(-720, kDouble)), 2.0322308024e-313, 1e-9);
 }
 
 TEST(EndsOfRange, BesselFunctionNearItsEnd) {
   expect_all_near(i0(many(682, kDouble)), 2.3601205934703336e294, 2e-15);
   EXPECT_TRUE(i0(many(713, kDouble)).isfinite().all().item<bool>());
+  EXPECT_TRUE(i0(many(3e307, kDouble)).isposinf().all().item<bool>());
+  EXPECT_TRUE(i0(many(-kInf, kFloat)).isposinf().all().item<bool>());
 }
 
 TEST(EndsOfRange, CommonDivisorsOfTheLowestInteger) {
@@ -206,7 +227,10 @@ TEST(EndsOfRange, IndicesFromTheEndOfADimension) {
   EXPECT_THROW(take_along_dim(x, tensor({-1})), IndexError);
 }
 
-TEST(EndsOfRange, LogitOfBools) { expect_values(logit(tensor({true, false})), {kInf, -kInf}); }
+TEST(EndsOfRange, LogitOfBoolsAndBytes) {
+  expect_values(logit(tensor({true, false})), {kInf, -kInf});
+  expect_values(logit(tensor({0, 1, 8}, TensorOptions(kByte))), {-kInf, kInf, NAN});
+}
 
 TEST(EndsOfRange, BytesOfTheOldEraAreInvertedAsMasks) {
   const Tensor mask = tensor({0, 1, 1}, TensorOptions(kByte));

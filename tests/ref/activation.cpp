@@ -46,8 +46,8 @@ Real clamped(Real x, Real low, Real high) {
   if (std::isnan(x) || std::isnan(low) || std::isnan(high)) return std::numeric_limits<Real>::quiet_NaN();
   return std::min(std::max(x, low), high);
 }
-Real gelu(Real x) { return x * (1 + std::erf(x * kSqrtHalf)) / 2; }
-Real gelu_slope(Real x) { return (1 + std::erf(x * kSqrtHalf)) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
+Real gelu(Real x) { return x * std::erfc(-x * kSqrtHalf) / 2; }
+Real gelu_slope(Real x) { return std::erfc(-x * kSqrtHalf) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
 
 template <class F>
 tn_status map(Tensor out, Tensor self, F f) {
@@ -153,7 +153,7 @@ REF_UNARY(relu, std::isnan(x) || x > 0 ? x : 0);
 REF_UNARY(silu, x* sigmoid(x));
 REF_UNARY(mish, x* std::tanh(std::log1p(std::exp(x))));
 REF_UNARY(_gelu_erf, gelu(x));
-REF_UNARY(_gelu_tanh, x / 2 * (1 + std::tanh(std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x))));
+REF_UNARY(_gelu_tanh, x / (1 + std::exp(-2 * std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x))));
 REF_UNARY(log_sigmoid, std::min(x, Real(0)) - std::log1p(std::exp(-std::fabs(x))));
 REF_UNARY(hardsigmoid, clamped(x + 3, 0, 6) / 6);
 REF_UNARY(hardswish, x* clamped(x + 3, 0, 6) / 6);

@@ -41,6 +41,9 @@ Real nonzero(Real y, bool whole) {
 
 Real divide(Real x, Real y, bool whole, bool floor) {
   const Real q = x / nonzero(y, whole);
+  // As Python's //: nothing is the quotient of an infinity, and -1 that of a small number and the other infinity.
+  if (floor && !whole && std::isinf(x) && y != 0) return NAN;
+  if (floor && std::isinf(y) && x != 0 && !std::isnan(x)) return (x < 0) != (y < 0) ? -1 : 0;
   return floor ? std::floor(q) : std::trunc(q);
 }
 

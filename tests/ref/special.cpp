@@ -21,7 +21,7 @@ Real erfinv(Real x) {
   const Real goal = std::fabs(x);
   Real y = 0;
   for (int step = 0; step < 400; ++step) {
-    const Real missing = std::erfc(y) - (1 - goal);
+    const Real missing = goal < 0.5L ? goal - std::erf(y) : std::erfc(y) - (1 - goal);
     const Real next = y + missing * std::sqrt(kPi) / 2 * std::exp(y * y);
     if (!(next > y)) break;
     y = next;

@@ -261,6 +261,13 @@ TN_HD T sigmoid(T a) {
   const T e = exp(-abs(a));
   return (a < T(0) ? e : T(1)) / (T(1) + e);
 }
+// e^a may vanish where a e^a does not.
+template <class T>
+TN_HD T silu(T a) {
+  if (a > T(-80)) return a * sigmoid(a);
+  const T half = exp(T(0.5) * a);
+  return a * half * half;
+}
 // log(1 + e^-|a|): the smooth part of softplus and log_sigmoid.
 template <class T>
 TN_HD T log1p_exp_minus_abs(T a) {
@@ -332,6 +339,7 @@ TN_HD T digamma(T a) {
 template <class T>
 TN_HD T i0(T a) {
   const double x = std::fabs(static_cast<double>(a));
+  if (x > 1000) return std::numeric_limits<T>::infinity();  // beyond, also the root below overflows
   if (x < 20) {
     double term = 1, sum = 1;
     for (int k = 1; k < 80 && term > 1e-18 * sum; ++k) {
@@ -398,6 +406,7 @@ TN_HD T i0(T a) {
   using sdk::math::log1p_exp_minus_abs; \
   using sdk::math::normal_cdf;          \
   using sdk::math::sigmoid;             \
+  using sdk::math::silu;                \
   using sdk::math::maximum;             \
   using sdk::math::minimum;             \
   using sdk::math::nextafter;           \

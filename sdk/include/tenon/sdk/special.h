@@ -113,15 +113,15 @@ TN_HD inline double incomplete_gamma(double a, double x, bool upper, double epsi
 
 // psi_n(x) = (-1)^(n+1) n! zeta(n + 1, x), by Hurwitz' zeta function.
 
-// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2.
-TN_HD inline double hurwitz_zeta(double s, double x) {
+// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2, x not far below zero: it counts up from
+// there.
+TN_HD inline double hurwitz_zeta_near(double s, double x) {
   const double bernoulli_over_factorial[] = {1.0 / 12,          -1.0 / 720,
                                              1.0 / 30240,       -1.0 / 1209600,
                                              1.0 / 47900160,    -691.0 / 1307674368000,
                                              1.0 / 74724249600, -3617.0 / 10670622842880000};
   double sum = 0;
-  const double stop = x + 10;
-  for (; x < stop || x < 10; x += 1) {
+  for (int i = 0; i < 10 || x < 10; ++i, x += 1) {  // a large x does not grow by 1
     if (x == 0) return HUGE_VAL;
     sum += std::pow(x, -s);
   }
@@ -132,6 +132,17 @@ TN_HD inline double hurwitz_zeta(double s, double x) {
     factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
   }
   return sum;
+}
+
+// For whole s. Far below zero the terms are those of both directions from the nearest integer, less those that come
+// before x.
+TN_HD inline double hurwitz_zeta(double s, double x) {
+  if (!(x < -16)) return hurwitz_zeta_near(s, x);
+  const double off = x - std::nearbyint(x), sign = std::fmod(s, 2) == 0 ? 1 : -1;
+  if (off == 0) return HUGE_VAL;
+  const double above = hurwitz_zeta_near(s, 1 + off);
+  const double below = hurwitz_zeta_near(s, 1 - off) - hurwitz_zeta_near(s, 1 - x);
+  return std::pow(off, -s) + above + sign * below;
 }
 
 // By reflection below zero, about the nearest integer: far from zero the sine of pi x itself has no digits left. At a
