@@ -26,67 +26,70 @@ void Disk::change_name(const std::string& gone, const std::string& made, int fil
   pending_.push_back({gone, made, file});
 }
 
+void Disk::opened(const SystemCall& call) {
+  const auto flags = call.arguments[2];
+  if (flags & O_DIRECTORY) {
+    if (call.path == folder_) open_folders_.insert(call.result);
+  } else if (flags & O_CREAT) {
+    files_.push_back({"", static_cast<unsigned>(call.arguments[3]), {}});
+    open_[call.result] = static_cast<int>(files_.size()) - 1;
+    change_name("", base_of(call.path), open_[call.result]);
+  } else if (flags & (O_WRONLY | O_RDWR)) {
+    ADD_FAILURE() << "a file is written in place: " << call.path;
+  }
+}
+
+void Disk::synced(int64_t descriptor) {
+  if (File* file = file_of(descriptor)) {
+    for (const auto& c : file->pending) c.is_mode ? void(file->mode = c.mode) : void(file->bytes += c.data);
+    file->pending.clear();
+  } else if (open_folders_.count(descriptor)) {
+    names_on_disk_ = names_;
+    pending_.clear();
+  }
+}
+
+Disk::File* Disk::file_of(int64_t descriptor) {
+  const auto file = open_.find(descriptor);
+  return file == open_.end() ? nullptr : &files_[static_cast<std::size_t>(file->second)];
+}
+
 void Disk::apply(const SystemCall& call) {
   if (call.result < 0) return;
   const auto fd = static_cast<int64_t>(call.arguments[0]);
-  const auto file = open_.find(fd);
   switch (call.number) {
-    case SYS_openat: {
-      const auto flags = call.arguments[2];
-      if (flags & O_DIRECTORY) {
-        if (call.path == folder_) open_folders_.insert(call.result);
-      } else if (flags & O_CREAT) {
-        files_.push_back({"", static_cast<unsigned>(call.arguments[3]), {}});
-        open_[call.result] = static_cast<int>(files_.size()) - 1;
-        change_name("", base_of(call.path), open_[call.result]);
-      } else if (flags & (O_WRONLY | O_RDWR)) {
-        ADD_FAILURE() << "a file is written in place: " << call.path;
-      }
-      break;
-    }
+    case SYS_openat:
+      return opened(call);
     case SYS_write:
-      if (file == open_.end()) break;
       EXPECT_EQ(call.result, static_cast<int64_t>(call.data.size()));
-      files_[static_cast<std::size_t>(file->second)].pending.push_back({false, 0, call.data});
-      break;
+      if (File* file = file_of(fd)) file->pending.push_back({false, 0, call.data});
+      return;
     case SYS_fchmod:
-      ASSERT_NE(file, open_.end());
-      files_[static_cast<std::size_t>(file->second)].pending.push_back(
-          {true, static_cast<unsigned>(call.arguments[1]), ""});
-      break;
+      ASSERT_NE(file_of(fd), nullptr);
+      return file_of(fd)->pending.push_back({true, static_cast<unsigned>(call.arguments[1]), ""});
     case SYS_fsync:
-      if (file != open_.end()) {
-        File& f = files_[static_cast<std::size_t>(file->second)];
-        for (const auto& c : f.pending) c.is_mode ? void(f.mode = c.mode) : void(f.bytes += c.data);
-        f.pending.clear();
-      } else if (open_folders_.count(fd)) {
-        names_on_disk_ = names_;
-        pending_.clear();
-      }
-      break;
+      return synced(fd);
     case SYS_renameat:
     case SYS_renameat2:
 #ifdef SYS_rename
     case SYS_rename:
 #endif
       ASSERT_TRUE(names_.count(base_of(call.path)));
-      change_name(base_of(call.path), base_of(call.second_path), names_[base_of(call.path)]);
-      break;
+      return change_name(base_of(call.path), base_of(call.second_path), names_[base_of(call.path)]);
     case SYS_unlinkat:
-      change_name(base_of(call.path), "", -1);
-      break;
+      return change_name(base_of(call.path), "", -1);
     case SYS_close:
       open_.erase(fd);
       open_folders_.erase(fd);
-      break;
+      return;
     case SYS_pwrite64:
     case SYS_writev:
     case SYS_ftruncate:
     case SYS_fdatasync:
       ADD_FAILURE() << "system call " << call.number << " is unknown to this file system";
-      break;
+      return;
     default:
-      break;
+      return;
   }
 }
 

@@ -50,6 +50,9 @@ class Disk {
     int file = -1;           // that `made` stands for
   };
 
+  void opened(const SystemCall& call);
+  void synced(int64_t descriptor);
+  File* file_of(int64_t descriptor);  // null if it is none of a file that was made here
   void change_name(const std::string& gone, const std::string& made, int file);
   void add_states(const File& file, std::set<State>& out) const;
 
