@@ -324,6 +324,8 @@ const std::vector<DeviceCheck>& device_checks() {
       {"device.fill", 0, check_fill},
       {"device.stream", 0, check_stream},
       {"device.events", 0, check_events},
+      {"device.gradients", 0, check_gradients},
+      {"device.sparse_gradients", 0, check_sparse_gradients},
       {"device.native_fill", 1, check_native_fill},
       {"device.native_copy", 1, check_native_copy},
       {"device.primitives", 2, check_primitives},

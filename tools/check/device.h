@@ -34,6 +34,8 @@ struct DeviceCheck {
 };
 const std::vector<DeviceCheck>& device_checks();
 
+std::string check_gradients(Place place);
+std::string check_sparse_gradients(Place place);
 std::string check_mlp(Place place);
 std::string check_conv_net(Place place);
 
