@@ -9,13 +9,17 @@
 namespace tenon::plugins {
 namespace {
 
-// What was thrown on this thread and not told yet. A pointer: static thread-local space is scarce (docs/design.md).
-thread_local std::string* t_thrown = nullptr;
+// What was thrown on this thread and not told yet, and what was told last. A pointer: static thread-local space is
+// scarce (docs/design.md). Of the few threads that meet such a plugin; never freed.
+struct Texts {
+  std::string thrown, told;
+};
+thread_local Texts* t_texts = nullptr;
 
 void keep(const char* function, const char* what) noexcept {
   try {
-    if (!t_thrown) t_thrown = new std::string;  // of the few threads that meet such a plugin; never freed
-    *t_thrown =
+    if (!t_texts) t_texts = new Texts;
+    t_texts->thrown =
         std::string("its function ") + function + " threw an exception" + (what ? ": " : "") + (what ? what : "");
   } catch (...) {  // the status says that it failed
   }
@@ -41,7 +45,13 @@ struct Guard<R (*tn_device_api::*)(void*, Args...)> {
   static R call(void* context, Args... args) {
     const tn_device_api& theirs = static_cast<GuardedDevice*>(context)->theirs;
     try {
-      return (theirs.*function)(theirs.context, args...);
+      if constexpr (std::is_same_v<R, tn_status>) {
+        const tn_status status = (theirs.*function)(theirs.context, args...);
+        if (status != TN_OK && t_texts) t_texts->thrown.clear();  // its own words are about this failure
+        return status;
+      } else {
+        return (theirs.*function)(theirs.context, args...);
+      }
     } catch (const std::exception& e) {
       keep(kName<function>, e.what());
     } catch (...) {
@@ -56,26 +66,24 @@ void wrap(GuardedDevice& d) {
   if (d.theirs.*function) d.table.*function = Guard<decltype(function)>::template call<function>;
 }
 
-// Between a failure and its text no other function of the device is called on the thread.
 tn_str last_error(void* context) {
-  static thread_local std::string* told = nullptr;
-  const tn_device_api& theirs = static_cast<GuardedDevice*>(context)->theirs;
-  if (t_thrown && !t_thrown->empty()) {
-    if (!told) told = new std::string;
-    told->swap(*t_thrown);
-    t_thrown->clear();
-    return {told->data(), told->size()};
+  if (t_texts && !t_texts->thrown.empty()) {
+    t_texts->told.swap(t_texts->thrown);
+    t_texts->thrown.clear();
+    return {t_texts->told.data(), t_texts->told.size()};
   }
-  return theirs.last_error ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(context)
-                           : tn_str{nullptr, 0};
+  const bool has_words = static_cast<GuardedDevice*>(context)->theirs.last_error != nullptr;
+  return has_words ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(context)
+                   : tn_str{nullptr, 0};
 }
 
-#define TN_DETAIL_FUNCTIONS(X)                                                                                        \
-  X(count)                                                                                                            \
-  X(props)                                                                                                            \
-  X(alloc)                                                                                                            \
-  X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy) X(event_record) \
-      X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) X(last_error)     \
+#define TN_DETAIL_FUNCTIONS(X)                                                                                    \
+  X(count)                                                                                                        \
+  X(props)                                                                                                        \
+  X(alloc)                                                                                                        \
+  X(free)                                                                                                         \
+  X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy) X(event_record)     \
+      X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) X(last_error) \
           X(stream_query) X(event_sync) X(stream_sync)
 
 #define TN_DETAIL_NAME(f) \
