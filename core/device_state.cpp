@@ -58,6 +58,8 @@ Words& words() {
   static Words& w = *new Words;  // never destroyed: tensors may outlive statics
   return w;
 }
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const Words& g_words_at_load = words();
 
 std::atomic<tn_error_word*> g_default_word[kMaxDevices][kMaxOrdinals];  // that of the null stream
 std::atomic<uint32_t> g_generation[kMaxDevices];

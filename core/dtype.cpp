@@ -81,6 +81,8 @@ Registry& registry() {
   static Registry& r = *new Registry;  // never destroyed: tensors may outlive statics
   return r;
 }
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const Registry& g_registry_at_load = registry();
 
 int find(std::string_view name) {
   Registry& r = registry();

@@ -34,6 +34,8 @@ Layouts& layouts() {
   static Layouts& l = *new Layouts;
   return l;
 }
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const Layouts& g_layouts_at_load = layouts();
 
 bool known(int slot) { return slot >= 0 && slot < layouts().count.load(std::memory_order_acquire); }
 

@@ -49,6 +49,8 @@ Records& records() {
   static Records& r = *new Records;
   return r;
 }
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const Records& g_records_at_load = records();
 
 thread_local OpRegistration* t_registration = nullptr;
 

@@ -36,6 +36,8 @@ StreamPools& pools() {
   static StreamPools& p = *new StreamPools;  // never destroyed: programs end with streams in hand
   return p;
 }
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const StreamPools& g_pools_at_load = pools();
 
 std::atomic<int64_t> g_events[kMaxDevices];  // alive
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a process that ends still computes.
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -232,6 +233,23 @@ int plugin_opened_at_exit() {
   return 0;
 }
 
+// The first call of a process meets a limit, the next one does not.
+int first_use_under(int resource, rlim_t limit) {
+  rlimit before;
+  getrlimit(static_cast<__rlimit_resource_t>(resource), &before);
+  const rlimit tight{limit, before.rlim_max};
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &tight);
+  try {
+    use();
+    say("it was served");
+  } catch (const std::exception&) {
+    say("refused");
+  }
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &before);
+  work("forward").run();
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Scenario> ends() {
@@ -245,6 +263,10 @@ std::vector<Scenario> ends() {
   const auto add = [&](const char* name, std::function<int()> run, const char* output = "", int status = 0) {
     out.push_back({name, std::move(run), output, status});
   };
+  add(
+      "first_use_without_descriptors", [] { return first_use_under(RLIMIT_NOFILE, 0); }, "refused\nforward right\n");
+  add(
+      "first_use_without_memory", [] { return first_use_under(RLIMIT_AS, 1 << 20); }, "refused\nforward right\n");
   add("threads_outlive_main", [] { return keep_doing(one_step), 0; });
   add(
       "threads_outlive_exit", [] { return keep_doing(one_step), std::exit(4), 0; }, "", 4);

@@ -132,6 +132,7 @@ using namespace tenon::faults;
 
 #define CALLER __builtin_return_address(0)
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 void* malloc(std::size_t n) { return fails(Call::Memory, ENOMEM, CALLER) ? nullptr : __libc_malloc(n); }
@@ -226,3 +227,4 @@ void* dlopen(const char* file, int mode) {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
