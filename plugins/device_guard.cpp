@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_guard.h"
 
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <type_traits>
@@ -77,34 +78,27 @@ tn_str last_error(void* context) {
                    : tn_str{nullptr, 0};
 }
 
-#define TN_DETAIL_FUNCTIONS(X)                                                                                    \
-  X(count)                                                                                                        \
-  X(props)                                                                                                        \
-  X(alloc)                                                                                                        \
-  X(free)                                                                                                         \
-  X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy) X(event_record)     \
-      X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) X(last_error) \
-          X(stream_query) X(event_sync) X(stream_sync)
-
-#define TN_DETAIL_NAME(f) \
-  template <>             \
+#define TN_FUNCTION(f) \
+  template <>          \
   constexpr const char* kName<&tn_device_api::f> = #f;
-TN_DETAIL_FUNCTIONS(TN_DETAIL_NAME)
-#undef TN_DETAIL_NAME
+#include "device_functions.def"
+#undef TN_FUNCTION
 
-#define TN_DETAIL_COUNT(f) +1
-static_assert(sizeof(tn_device_api) == (2 + (TN_DETAIL_FUNCTIONS(TN_DETAIL_COUNT))) * sizeof(void*),
-              "a function of the device table is missing here");
-#undef TN_DETAIL_COUNT
+#define TN_FUNCTION(f) +1
+constexpr std::size_t kFunctions = 0
+#include "device_functions.def"
+    ;
+#undef TN_FUNCTION
+static_assert(sizeof(tn_device_api) == (2 + kFunctions) * sizeof(void*), "device_functions.def lacks a function");
 
 }  // namespace
 
 void guard(GuardedDevice& d) {
   d.table = d.theirs;
   d.table.context = &d;
-#define TN_DETAIL_WRAP(f) wrap<&tn_device_api::f>(d);
-  TN_DETAIL_FUNCTIONS(TN_DETAIL_WRAP)
-#undef TN_DETAIL_WRAP
+#define TN_FUNCTION(f) wrap<&tn_device_api::f>(d);
+#include "device_functions.def"
+#undef TN_FUNCTION
   d.table.last_error = last_error;
 }
 

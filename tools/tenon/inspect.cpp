@@ -87,25 +87,13 @@ bool own_op(const tn_kernel& k) {
   return name.find("::") != std::string::npos && !core::find_op(name);
 }
 
-#define TN_DETAIL_FUNCTIONS(X)                                                                                        \
-  X(count)                                                                                                            \
-  X(props)                                                                                                            \
-  X(alloc)                                                                                                            \
-  X(free) X(copy) X(sync) X(fill) X(stream_create) X(stream_destroy) X(event_create) X(event_destroy) X(event_record) \
-      X(event_wait) X(event_query) X(event_elapsed) X(native_stream) X(alloc_pinned) X(free_pinned) X(last_error)     \
-          X(stream_query) X(event_sync) X(stream_sync)
-#define TN_DETAIL_ONE(f) +1
-static_assert(sizeof(tn_device_api) == (2 + (TN_DETAIL_FUNCTIONS(TN_DETAIL_ONE))) * sizeof(void*),
-              "a function of the device table is missing here");
-#undef TN_DETAIL_ONE
-
 // The names of the functions that a device table has.
 ordered_json functions_of(const tn_device_api* d) {
   ordered_json out = ordered_json::array();
-#define TN_DETAIL_FUNCTION(f) \
+#define TN_FUNCTION(f) \
   if (TN_HAS(d, tn_device_api, f) && d->f) out.push_back(#f);
-  TN_DETAIL_FUNCTIONS(TN_DETAIL_FUNCTION)
-#undef TN_DETAIL_FUNCTION
+#include "plugins/device_functions.def"
+#undef TN_FUNCTION
   return out;
 }
 
