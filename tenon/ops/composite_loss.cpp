@@ -195,7 +195,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   Tensor far = tenon::pairwise_distance(a, other, p, eps);
   if (swap) far = tenon::minimum(far, tenon::pairwise_distance(same, other, p, eps));
   const Tensor out = reduced("triplet_margin_loss", tenon::clamp_min(near - far + margin, 0), reduction);
-  const ScalarType all = promote_types(result_type(anchor, positive), negative.scalar_type());
+  const ScalarType all = promote_types(floating_result(anchor, positive), floating_result(anchor, negative));
   return is_short_float(all) ? as(out, all) : out;
 }
 
@@ -212,7 +212,9 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
   const Tensor zero = tenon::zeros_like(cosine);
   const Tensor same = tenon::where(target == 1, 1 - cosine, zero);
   const Tensor loss = same + tenon::where(target == -1, tenon::clamp_min(cosine - margin, 0), zero);
-  return rounded(reduced("cosine_embedding_loss", loss, reduction), input1, input2);
+  const ScalarType all = promote_types(floating_result(input1, input1), floating_result(input2, input2));
+  return is_short_float(all) ? as(reduced("cosine_embedding_loss", loss, reduction), all)
+                             : reduced("cosine_embedding_loss", loss, reduction);
 }
 
 }  // namespace tenon::composite

@@ -92,6 +92,11 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const std::o
   TENON_CHECK(self.dim() > 0, ValueError, "cross_entropy_loss: expected 1 or more dimensions, got 0");
   TENON_CHECK(label_smoothing >= 0 && label_smoothing <= 1, ValueError,
               "cross_entropy_loss: label_smoothing must be within 0 and 1, got ", label_smoothing);
+  if (is_short_float(self.scalar_type()) && (label_smoothing > 0 || self.sizes() == target.sizes())) {
+    const Tensor loss =
+        composite::cross_entropy_loss(wide(self), wide(target), wide(weight), reduction, ignore_index, label_smoothing);
+    return rounded(loss, self);
+  }
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
   if (self.sizes() == target.sizes()) {
     return against_probabilities(self, target, weight, reduction, label_smoothing, class_dim);

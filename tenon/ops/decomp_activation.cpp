@@ -154,7 +154,7 @@ Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scala
   return wide(self) + x * number(value, x) * wide(b);
 }
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
-  return wide(self) + wide(a) / wide(b) * value;
+  return wide(self) + wide(a) * value / wide(b);
 }
 Tensor heaviside(const Tensor& self, const Tensor& values) {
   return tenon::where(self.eq(0), values, as(self > 0, self.scalar_type()));

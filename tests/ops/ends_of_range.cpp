@@ -145,6 +145,10 @@ TEST(EndsOfRange, StandardDeviationsAreRoundedOnce) {
 TEST(EndsOfRange, SixteenBitsAreRoundedOnce) {
   const Tensor x = tensor({300., 299.}).to(kHalf), zero = zeros({2}, kHalf), big = tensor({60000., 60000.}).to(kHalf);
   EXPECT_EQ(mse_loss(tensor({300., 0.}).to(kHalf), zero).item<float>(), 44992.F);
+  const Tensor logits = full({64, 4}, 1000., kHalf), certain = zeros({64, 4}, kHalf);
+  logits.select(1, 0).fill_(0);
+  certain.select(1, 0).fill_(1);
+  EXPECT_EQ(cross_entropy_loss(logits, certain).item<float>(), 1001.F);  // their sum is no float16
   EXPECT_EQ(dist(x, zero, 2).item<float>(), 423.5F);
   EXPECT_EQ(cosine_similarity(x, x, 0).item<float>(), 1.F);
   EXPECT_EQ(logsumexp(big, {0}).item<float>(), 60000.F);
@@ -176,6 +180,7 @@ TEST(EndsOfRange, DtypesOfMixedLosses) {
   EXPECT_EQ(ldexp(h, tensor({1, 2})).scalar_type(), kHalf);
   EXPECT_EQ(ldexp(h, b).scalar_type(), kFloat);
   EXPECT_EQ(ldexp(full({}, 1e-300, kDouble), tensor(1500)).item<double>(), std::ldexp(1e-300, 1500));
+  EXPECT_EQ(ldexp(full({}, 0.), tensor(1 << 30)).item<double>(), 0);
   EXPECT_EQ(ldexp(full({}, 1.F), tensor(-149)).item<float>(), std::ldexp(1.F, -149));
 }
 
