@@ -3,7 +3,6 @@
 #include "call_by_name.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +17,10 @@ namespace {
 
 constexpr uint64_t bit(tn_tag t) { return uint64_t{1} << t; }
 constexpr uint64_t kNumber = bit(TN_TAG_I64) | bit(TN_TAG_F64) | bit(TN_TAG_BOOL) | bit(TN_TAG_COMPLEX);
+
+// Tags whose values hold neither a code nor a pointer to more than a tensor.
+constexpr uint64_t kHarmless =
+    bit(TN_TAG_NONE) | bit(TN_TAG_I64) | bit(TN_TAG_F64) | bit(TN_TAG_BOOL) | bit(TN_TAG_TENSOR);
 
 // The tags that an argument takes; NONE stands for an absent optional.
 uint64_t accepted(ArgType t) {
@@ -113,9 +116,6 @@ void check_scalar(const Op& op, const ArgInfo& a, const tn_value& v) {
 // What a pointer must not be. A pointer that is not null is believed.
 void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
   switch (v.tag) {
-    case TN_TAG_TENSOR:
-      if (!v.u.tensor) refuse(op, a, "is a null tensor");
-      return;
     case TN_TAG_STR:
       if (v.len != 0 && !v.u.str) refuse(op, a, join("is a null text of length ", v.len));
       return;
@@ -141,8 +141,9 @@ void check_pointers(const Op& op, const ArgInfo& a, const tn_value& v) {
   }
 }
 
-// C programs write 1 where a schema says float, and one number where it says int[N]; `repeated` keeps N of them.
-tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given, std::deque<std::vector<int64_t>>& repeated) {
+// C programs write 1 where a schema says float, and one number where it says int[N]; `repeated` keeps N of them. What
+// its entries point to stays where it is when it grows.
+tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given, std::vector<std::vector<int64_t>>& repeated) {
   tn_value v = given;
   bool wants_float = a.type == ArgType::Float || a.type == ArgType::OptFloat;
   if (v.tag == TN_TAG_I64 && wants_float) {
@@ -156,9 +157,12 @@ tn_value converted(const Op& op, const ArgInfo& a, const tn_value& given, std::d
   if (v.tag > TN_TAG_OPAQUE || !(accepted(a.type) >> v.tag & 1)) {
     refuse(op, a, join("cannot take a value with tag ", v.tag, "; the schema is ", op.schema));
   }
-  check_pointers(op, a, v);
-  check_code(op, a, v);
+  if (!(kHarmless >> v.tag & 1) || a.type == ArgType::MemoryFormat) {
+    check_pointers(op, a, v);
+    check_code(op, a, v);
+  }
   if (v.tag == TN_TAG_BOOL) v.u.i64 = v.u.i64 != 0;
+  if (v.tag == TN_TAG_TENSOR && !v.u.tensor) refuse(op, a, "is a null tensor");
   if (v.tag == TN_TAG_TENSOR) v.u.tensor = &TensorImpl::from_any_view(v.u.tensor)->view;
   return v;
 }
@@ -200,7 +204,7 @@ void give(tn_value& to, OwnedValue& from) {
 }
 
 // In a list, components by the tensors that they are.
-void resolve_components(tn_value& v, std::deque<std::vector<const tn_tensor*>>& lists) {
+void resolve_components(tn_value& v, std::vector<std::vector<const tn_tensor*>>& lists) {
   if (v.tag != TN_TAG_TENSOR_LIST) return;
   const auto is_part = [](const tn_tensor* t) { return t && t->flags & TN_TENSOR_COMPONENT; };
   if (std::none_of(v.u.tensors, v.u.tensors + v.len, is_part)) return;
@@ -238,8 +242,8 @@ void call_found(Caller caller, const Target& t, const tn_value* in, uint32_t n_i
   TENON_CHECK(n_out >= op.n_results, ValueError, op.name, ": has ", int{op.n_results}, " results, room was given for ",
               n_out);
   tn_value full[kMaxArgs];
-  std::deque<std::vector<const tn_tensor*>> lists;
-  std::deque<std::vector<int64_t>> repeated;
+  std::vector<std::vector<const tn_tensor*>> lists;
+  std::vector<std::vector<int64_t>> repeated;
   for (uint32_t i = 0; i < op.n_args; ++i) {
     const ArgInfo& a = op.args[i];
     TENON_CHECK(i < n_in || a.has_default, TypeError, op.name, ": argument '", a.name, "' is missing; the schema is ",

@@ -13,7 +13,7 @@ namespace tenon {
 namespace {
 
 std::string_view base_of(std::string_view op) {
-  op = op.substr(0, op.find_first_of(".: "));
+  op = op.substr(0, op.find_first_of(".: ("));
   return op.size() > 1 && op.back() == '_' ? op.substr(0, op.size() - 1) : op;
 }
 

@@ -26,6 +26,7 @@ struct Resolved {
   Tensor self;
   std::vector<std::optional<Tensor>> indices;
   bool advanced = false;
+  std::vector<int64_t> of;  // of each of `indices`: the dimension of the tensor that is indexed
 };
 
 bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kUInt8; }
@@ -41,8 +42,10 @@ int64_t consumed(ArrayRef<TensorIndex> list) {
   return n;
 }
 
-void put(Resolved& r, int64_t at, Tensor index) {
+void put(Resolved& r, int64_t at, Tensor index, int64_t of) {
   r.indices.resize(static_cast<std::size_t>(at) + 1);
+  r.of.resize(r.indices.size());
+  r.of.back() = of;
   r.indices[static_cast<std::size_t>(at)] = std::move(index);
   r.advanced = true;
 }
@@ -56,14 +59,14 @@ int64_t checked_index(const Tensor& self, int64_t of, int64_t given) {
 }
 
 // A truth value, also a mask without dimensions, is a new dimension with all of the tensor or with nothing.
-void put_truth(Resolved& r, int64_t d, int64_t covered, bool truth) {
+void put_truth(Resolved& r, int64_t d, int64_t covered, bool truth, int64_t of) {
   r.self = r.self.unsqueeze(d);
-  put(r, d - covered, truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)));
+  put(r, d - covered, truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)), of);
 }
 
 Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> list) {
   TENON_CHECK(!list.empty(), IndexError, call, ": an empty list of indices; Ellipsis stands for all of the tensor");
-  Resolved r{self, {}, false};
+  Resolved r{self, {}, false, {}};
   int64_t used = consumed(list), rank = self.dim();
   TENON_CHECK(!(rank == 0 && used > 0), IndexError, "index: cannot index a 0-dim tensor; use item()");
   TENON_CHECK(used <= rank, IndexError, "index: too many indices (", used, ") for rank ", rank);
@@ -81,7 +84,7 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
         r.self = r.self.select(d, checked_index(self, of++, i.integer));
         break;
       case TensorIndex::Boolean:
-        put_truth(r, d++, covered, i.integer);
+        put_truth(r, d++, covered, i.integer, of);
         break;
       case TensorIndex::SliceKind:
         TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ", i.slice.step());
@@ -99,10 +102,10 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
           break;
         }
         if (t.dim() == 0 && is_mask(t)) {
-          put_truth(r, d++, covered, t.is_nonzero());
+          put_truth(r, d++, covered, t.is_nonzero(), of);
           break;
         }
-        put(r, d - covered, t);
+        put(r, d - covered, t, of);
         d += integer ? 1 : t.dim();
         of += integer ? 1 : t.dim();
         if (!integer) covered += t.dim() - 1;
@@ -111,6 +114,28 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
     }
   }
   return r;
+}
+
+// The kernel counts the dimensions of what is left after views: says which one it was of the tensor that is indexed.
+void name_dimension(const Tensor& self, const Resolved& r) {
+  for (std::size_t k = 0; k < r.indices.size(); ++k) {
+    if (!r.indices[k] || r.indices[k]->numel() == 0 || r.of[k] >= self.dim()) continue;
+    const ScalarType t = r.indices[k]->scalar_type();
+    if (t != kLong && t != kInt) continue;
+    const auto [lowest, highest] = r.indices[k]->aminmax();
+    (void)checked_index(self, r.of[k], lowest.item<int64_t>());
+    (void)checked_index(self, r.of[k], highest.item<int64_t>());
+  }
+}
+
+template <class F>
+auto naming_dimensions(const Tensor& self, const Resolved& r, F&& f) {
+  try {
+    return f();
+  } catch (const IndexError&) {
+    name_dimension(self, r);
+    throw;
+  }
 }
 
 Tensor as_value(const Tensor& self, const Scalar& v) { return full({}, v, self.options()); }
@@ -124,7 +149,8 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> i) const { return index(
 Tensor Tensor::index(ArrayRef<TensorIndex> list) const {
   indexing::Resolved r = indexing::resolve("index", *this, list);
   if (!r.advanced) return r.self.is_same(*this) ? alias() : r.self;
-  return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices));
+  return indexing::naming_dimensions(*this, r,
+                                     [&] { return r.self.index(ArrayRef<std::optional<Tensor>>(r.indices)); });
 }
 
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> i, const Tensor& v) const {
@@ -141,8 +167,9 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Tensor& v) const {
     while (value.dim() > r.self.dim() && value.size(0) == 1) value = value.squeeze(0);  // as assignment in numpy
     r.self.copy_(value);
   } else {
-    r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices),
-                      v.scalar_type() == scalar_type() ? v : v.to(scalar_type()));
+    const Tensor value = v.scalar_type() == scalar_type() ? v : v.to(scalar_type());
+    indexing::naming_dimensions(*this, r,
+                                [&] { r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), value); });
   }
   return const_cast<Tensor&>(*this);
 }
@@ -152,7 +179,8 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> list, const Scalar& v) const {
   if (!r.advanced)
     r.self.fill_(v);
   else
-    r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v));
+    indexing::naming_dimensions(
+        *this, r, [&] { r.self.index_put_(ArrayRef<std::optional<Tensor>>(r.indices), indexing::as_value(*this, v)); });
   return const_cast<Tensor&>(*this);
 }
 

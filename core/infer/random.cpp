@@ -110,12 +110,14 @@ TENON_INFER(random_from) {
   if (c.integer(2) <= from) {
     fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", c.integer(2));
   }
-  integers(c, from, c.integer(2) - 1, above_32_bits(from, c.integer(2) - 1));
+  const int64_t last = c.integer(2) - 1;  // bounded: above `from`
+  integers(c, from, last, above_32_bits(from, last));
 }
 
 TENON_INFER(random_to) {
   if (c.integer(1) <= 0) fail<ValueError>(c, "the range is empty: 'to' must be positive, got ", c.integer(1));
-  integers(c, 0, c.integer(1) - 1, above_32_bits(0, c.integer(1) - 1));
+  const int64_t last = c.integer(1) - 1;  // bounded: positive
+  integers(c, 0, last, above_32_bits(0, last));
 }
 
 TENON_INFER(random_range) {
@@ -172,7 +174,7 @@ TENON_INFER(multinomial) {
 TENON_INFER(randperm) {
   if (c.integer(0) < 0) fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(0));
   ScalarType dtype = c.dtype(2, kLong);
-  check_holds(c, std::max<int64_t>(0, c.integer(0) - 1), dtype);
+  check_holds(c, std::max<int64_t>(0, c.integer(0) - 1), dtype);  // bounded: not negative
   c.set_device(4);
   c.checked = dtype;
   c.set(0, c.integer(0), dtype);

@@ -126,7 +126,7 @@ TENON_INFER(as_strided) {
   int64_t offset = c.integer(3, t.storage_offset());
   if (offset < 0) fail<ValueError>(c, "storage_offset is ", offset, " but must not be negative");
   Shape s;
-  int64_t last = offset;
+  Size reach = offset;  // of the last element
   bool empty = false;
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 0 || stride[d] < 0) {
@@ -134,12 +134,10 @@ TENON_INFER(as_strided) {
     }
     s.push(c, size[d], stride[d]);
     empty |= size[d] == 0;
-    int64_t span;
-    if (size[d] > 0 &&
-        (__builtin_mul_overflow(size[d] - 1, stride[d], &span) || __builtin_add_overflow(last, span, &last))) {
-      fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
-    }
+    if (size[d] > 0) reach += (Size(size[d]) - 1) * stride[d];
   }
+  if (!reach.fits()) fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " overflow");
+  const int64_t last = reach.get(c.op.name, "the last element");
   if (!t.storage) fail<TypeError>(c, "expected a strided tensor, got one of a layout of its own; use to_dense()");
   int64_t held = static_cast<int64_t>(t.storage->bytes / t.itemsize());
   if (!empty && last >= held) {
@@ -247,7 +245,7 @@ TENON_INFER(select) {
   if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
   int d = c.dim(c.integer(1), t.ndim());
   int64_t i = c.integer(2);
-  if (wrapped_index(c, i, t.size(d), d)) i += t.size(d);
+  if (wrapped_index(c, i, t.size(d), d)) i += t.size(d);  // bounded: in [-size, 0)
   Shape s;
   for (int k = 0; k < t.ndim(); ++k) {
     if (k != d) s.push(c, t.size(k), t.stride(k));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv1d to conv3d and their transposed forms, over `convolution`.
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 
@@ -48,7 +49,8 @@ Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const T
   for (int64_t d = 0; d < nd; ++d) {
     TENON_CHECK(item(stride, d) == 1, ValueError, name, ": padding \"same\" needs a stride of 1, got ",
                 core::text(stride));
-    const int64_t total = item(dilation, d) * (weight.size(2 + d) - 1);
+    const int64_t total =
+        (core::Size(item(dilation, d)) * (weight.size(2 + d) - 1)).get(name, "the size of the window");
     TENON_CHECK(total >= 0, ValueError, name, ": dilation must be positive, got ", core::text(dilation));
     pads[static_cast<std::size_t>(d)] = total / 2;
     if (total % 2 == 0) continue;

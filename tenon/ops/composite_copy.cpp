@@ -8,6 +8,7 @@
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 
@@ -123,7 +124,7 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats) {
     int64_t size = static_cast<int64_t>(i) < lead ? 1 : self.size(static_cast<int64_t>(i) - lead);
     apart.insert(apart.end(), {1, size});
     wide.insert(wide.end(), {repeats[i], size});
-    joined.push_back(repeats[i] * size);
+    joined.push_back((core::Size(repeats[i]) * size).get("repeat", "a size of the result"));
   }
   TENON_CHECK(repeats.size() <= core::kMaxDims / 2, ValueError, "repeat: at most ", core::kMaxDims / 2,
               " dimensions are possible");

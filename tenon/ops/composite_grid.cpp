@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diagonals, grids and combinations.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 
@@ -110,7 +112,13 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   TENON_CHECK(self.dim() == 1, ValueError, "combinations: expected a vector, got ", self.dim(), " dimensions");
   TENON_CHECK(r >= 0, ValueError, "combinations: argument 'r' must not be negative, got ", r);
   if (r == 0) return empty({0}, self.options().requires_grad(std::nullopt));
-  int64_t n = self.numel(), step = with_replacement ? 0 : 1;
+  const int64_t n = self.numel(), step = with_replacement ? 0 : 1;
+  if (n == 0 || (!with_replacement && r > n)) return self.new_empty({0, r});
+  // How many numbers there will be; only roughly, as it decides whether they can be held.
+  const double of = static_cast<double>(with_replacement ? n - 1 : n - r) + 1, each = static_cast<double>(r);
+  const double total = std::exp(std::lgamma(of + each) - std::lgamma(of) - std::lgamma(each + 1)) * each;
+  core::check_room("combinations", "numbers", total < 0x1p62 ? static_cast<int64_t>(total) : INT64_MAX,
+                   sizeof(int64_t));
   std::vector<int64_t> pick(static_cast<std::size_t>(r)), all;
   // The first tuple is 0, step, 2 * step, ...; each next one raises the last position that can still rise.
   for (std::size_t i = 0; i < pick.size(); ++i) pick[i] = static_cast<int64_t>(i) * step;

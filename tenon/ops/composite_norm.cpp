@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/wide.h"
@@ -114,6 +115,7 @@ Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const std::op
 Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, double beta, double k) {
   TENON_CHECK(input.dim() >= 3, ValueError, "local_response_norm: expected 3-D or larger input, got ", input.dim(),
               "-D");
+  TENON_CHECK(size > 0, ValueError, "local_response_norm: argument 'size' must be positive, got ", size);
   const int64_t n = input.size(0), channels = input.size(1);
   if (input.numel() == 0) return input;
   // Channels become the line over which a window moves.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/wide.h"
@@ -85,8 +86,10 @@ Histogram histogram_bin_ct(const Tensor& self, int64_t bins, std::optional<Array
               "] is not finite");
   TENON_CHECK(low <= high, ValueError, "histogram: min should not exceed max, but got min ", low, " max ", high);
   if (low == high) low -= 0.5, high += 0.5;
-  return count_between(self, tenon::linspace(low, high, bins + 1, self.options().requires_grad(std::nullopt)), weight,
-                       density);
+  return count_between(self,
+                       tenon::linspace(low, high, (core::Size(bins) + 1).get("histogram", "the number of edges"),
+                                       self.options().requires_grad(std::nullopt)),
+                       weight, density);
 }
 
 Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, const OptTensor& aweights) {
@@ -114,7 +117,7 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, co
   const Tensor rows = (self.dim() < 2 ? self.reshape({1, -1}) : self).to(work);
   if (!counted && !analytic) {
     const Tensor centred = rows - rows.sum(1, true) / n;
-    const double freedom = static_cast<double>(std::max<int64_t>(0, n - correction));
+    const double freedom = std::max(0.0, static_cast<double>(n) - static_cast<double>(correction));
     return (centred.mm(centred.t()) / freedom).squeeze().to(result);
   }
   Tensor w = counted ? fweights->reshape({-1}).to(work) : aweights->reshape({-1}).to(work);

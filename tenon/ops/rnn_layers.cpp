@@ -5,6 +5,7 @@
 
 #include "tenon/autograd.h"
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 
 namespace tenon::rnn {
 
@@ -108,9 +109,11 @@ std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& in
 
 std::vector<std::vector<int64_t>> parameter_shapes(Cell cell, int64_t features, int64_t hidden, int64_t layers,
                                                    int64_t directions, bool has_biases) {
-  const int64_t rows = gates_of(cell) * hidden;
+  const int64_t rows = (core::Size(gates_of(cell)) * hidden).get("rnn", "hidden_size");
+  const int64_t cells = (core::Size(layers) * directions).get("rnn", "num_layers");
+  core::check_room("rnn", "layers", cells, 4 * sizeof(core::TensorImpl));
   std::vector<std::vector<int64_t>> shapes;
-  for (int64_t k = 0; k < layers * directions; ++k) {
+  for (int64_t k = 0; k < cells; ++k) {
     shapes.push_back({rows, k < directions ? features : hidden * directions});
     shapes.push_back({rows, hidden});
     if (has_biases) shapes.insert(shapes.end(), 2, {rows});

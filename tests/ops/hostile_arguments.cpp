@@ -57,6 +57,13 @@ TEST(HostileSizes, ResizingAViewFarOutside) {
   EXPECT_THROW((void)far.resize_({4}), Error);
 }
 
+TEST(HostileSizes, CompositesThatMultiplyArguments) {
+  EXPECT_THROW((void)ones({4}).repeat({kQuarter}), ValueError);
+  EXPECT_THROW((void)arange(5).combinations(int64_t{1} << 40, true), Error);
+  EXPECT_EQ(arange(3).combinations(5).sizes(), IntArrayRef({0, 5}));
+  EXPECT_EQ(arange(4).combinations(2, true).size(0), 10);
+}
+
 TEST(HostileSizes, WindowsAndProductsThatWrapAreRefused) {
   const Tensor image = empty({0, 1, kHuge});
   EXPECT_THROW((void)conv1d(image, ones({1, 1, 1}), {}, {1}, {2}), ValueError);
@@ -248,6 +255,8 @@ TEST(HostileCalls, IndexErrorsNameTheDimensionThatIsIndexed) {
       },
       {"index -11", "dimension 2 with size 10"});
   expect_refused<IndexError>([&] { (void)x.index({tensor(int64_t{1}), tensor(int64_t{5})}); }, {first});
+  expect_refused<IndexError>([&] { (void)x.index({0, tensor({int64_t{1}, int64_t{5}})}); }, {first});
+  expect_refused<IndexError>([&] { x.clone().index_put_({0, tensor({int64_t{5}})}, 1); }, {first});
 }
 
 }  // namespace
