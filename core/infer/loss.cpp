@@ -7,6 +7,11 @@
 namespace tenon::core {
 namespace {
 
+void check_reduction(Infer& c, int at) {
+  const int64_t code = c.integer(at);
+  if (code < 0 || code > 2) fail<ValueError>(c, "reduction must be 0 (none), 1 (mean) or 2 (sum), got ", code);
+}
+
 void check_target(Infer& c) {
   const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
   if (!isIntegralType(target.dtype)) {
@@ -23,9 +28,7 @@ void check_target(Infer& c) {
                       dtype_name(weight->dtype));
     }
   }
-  if (c.integer(3) < 0 || c.integer(3) > 2) {
-    fail<ValueError>(c, "reduction must be 0 (none), 1 (mean) or 2 (sum), got ", c.integer(3));
-  }
+  check_reduction(c, 3);
 }
 
 void outputs(Infer& c, IntArrayRef target) {
@@ -75,6 +78,7 @@ TENON_INFER(nll_loss_backward) {
   if (!isIntegralType(target.dtype)) {
     fail<TypeError>(c, "target must hold classes of an integral dtype, got ", dtype_name(target.dtype));
   }
+  check_reduction(c, 4);
   if (self.ndim() == 0) fail<ValueError>(c, "expected an input of classes, got a 0-dim one");
   const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
   if (c.take(Size(target.numel) * classes) != self.numel) {

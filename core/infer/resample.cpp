@@ -46,6 +46,14 @@ void pad_ends(Infer& c, bool reflect) {
   c.set(0, {sizes, static_cast<std::size_t>(self.ndim())}, self.dtype);
 }
 
+// Codes of interpolation and border, arguments `at` and the next.
+void check_sampling(Infer& c, int at, int nd) {
+  const int64_t mode = c.integer(at), border = c.integer(at + 1);
+  if (mode < 0 || mode > 2) fail<ValueError>(c, "interpolation_mode must be 0, 1 or 2, got ", mode);
+  if (mode == 2 && nd == 3) fail<ValueError>(c, "bicubic interpolation only supports 4D input");
+  if (border < 0 || border > 2) fail<ValueError>(c, "padding_mode must be 0, 1 or 2, got ", border);
+}
+
 void sample(Infer& c, int nd) {
   const TensorImpl &input = c.tensor(0), &grid = c.tensor(1);
   if (input.dtype != grid.dtype) {
@@ -70,10 +78,7 @@ void sample(Infer& c, int nd) {
     fail<ValueError>(c, "expected input to have non-empty spatial dimensions, but input has sizes ",
                      text(input.sizes()), " with dimension ", d, " being empty");
   }
-  const int64_t mode = c.integer(2), border = c.integer(3);
-  if (mode < 0 || mode > 2) fail<ValueError>(c, "interpolation_mode must be 0, 1 or 2, got ", mode);
-  if (mode == 2 && nd == 3) fail<ValueError>(c, "bicubic interpolation only supports 4D input");
-  if (border < 0 || border > 2) fail<ValueError>(c, "padding_mode must be 0, 1 or 2, got ", border);
+  check_sampling(c, 2, nd);
   int64_t sizes[kMaxDims] = {input.size(0), input.size(1)};
   for (int d = 0; d < nd; ++d) sizes[d + 2] = grid.size(d + 1);
   c.set(0, {sizes, static_cast<std::size_t>(nd + 2)}, input.dtype);
@@ -141,6 +146,7 @@ namespace {
 
 void sample_backward(Infer& c, int nd) {
   const TensorImpl &grad = c.tensor(0), &input = c.tensor(1), &grid = c.tensor(2);
+  check_sampling(c, 3, nd);
   bool fits = input.ndim() == nd + 2 && grad.ndim() == nd + 2 && grid.ndim() == nd + 2 && grid.size(nd + 1) == nd &&
               input.size(0) == grid.size(0) && grad.size(0) == input.size(0) && grad.size(1) == input.size(1);
   for (int d = 0; fits && d < nd; ++d) fits = grad.size(d + 2) == grid.size(d + 1);

@@ -204,6 +204,25 @@ TEST(HostileCalls, CodesOfNothing) {
   EXPECT_THROW((void)empty({2}, TensorOptions(), static_cast<MemoryFormat>(77)), ValueError);
 }
 
+// The gradients' kernels looked up a table by the code.
+TEST(HostileCalls, CodesOfGradients) {
+  const Tensor image = ones({1, 2, 3, 4}), grid = ones({1, 3, 2, 2}), grad = ones({1, 2, 3, 2});
+  for (int64_t code : {int64_t{-1}, int64_t{3}, kQuarter}) {
+    expect_refused(
+        [&] {
+          (void)grid_sampler_2d_backward(grad, image, grid, code, 0, false, {true, true});
+        },
+        {"grid_sampler_2d_backward", "interpolation_mode"});
+    expect_refused(
+        [&] {
+          (void)grid_sampler_2d_backward(grad, image, grid, 0, code, false, {true, true});
+        },
+        {"grid_sampler_2d_backward", "padding_mode"});
+  }
+  const Tensor classes = ones({2, 3}), target = zeros({2}, TensorOptions(kLong)), one = ones(IntArrayRef());
+  expect_refused([&] { (void)nll_loss_backward(one, classes, target, {}, 7, -100, one); }, {"nll_loss", "reduction"});
+}
+
 TEST(HostileCalls, WhatWasAcceptedWithoutAWord) {
   const Tensor x = ones({2, 3});
   expect_refused([&] { (void)x.repeat_interleave(2, 0, 7); }, {"repeat_interleave", "'output_size'", "7", "4"});
