@@ -80,7 +80,7 @@ int run(const Options& o) {
   work.receive = [&](const Line& l) { l.kind == "none" ? report.no_samples(l.text) : report.add(l.text); };
   work.died = [&](const std::string& id, int signal) {
     report.died(id, signal);
-    return oracle::AfterDeath::NextItem;
+    return tenon::oracle::AfterDeath::NextItem;
   };
   tenon::oracle::run_all(work, o.processes, o.seconds);
   return report.finish();

@@ -231,15 +231,17 @@ TN_HD T shift_right(T a, T b) {
 }
 // The size of the lowest integer has no place in T, but in the unsigned type; as T it wraps to itself.
 template <class T>
-TN_HD std::make_unsigned_t<T> magnitude(T a) {
-  using U = std::make_unsigned_t<T>;
+using Magnitude = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
+template <class T>
+TN_HD Magnitude<T> magnitude(T a) {
+  using U = Magnitude<T>;
   return static_cast<U>(a < T(0) ? U(0) - static_cast<U>(a) : static_cast<U>(a));
 }
 template <class T>
-TN_HD std::make_unsigned_t<T> common_divisor(T first, T second) {
+TN_HD Magnitude<T> common_divisor(T first, T second) {
   auto a = magnitude(first), b = magnitude(second);
   while (b != 0) {
-    const auto m = static_cast<std::make_unsigned_t<T>>(a % b);
+    const auto m = static_cast<Magnitude<T>>(a % b);
     a = b;
     b = m;
   }
