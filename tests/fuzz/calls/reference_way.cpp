@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Against tests/ref, which computes in long double from the same elements, widened to float64.
+#include <cmath>
+
+#include "compare.h"
+#include "known.h"
+#include "tenon/core/dispatch.h"
+#include "tools/check/reference.h"
+#include "tools/check/row.h"
+#include "ways.h"
+#include "wild.h"
+
+namespace tenon::fuzz {
+namespace {
+
+bool serves(const core::Op& op, ScalarType dtype, int slot) {
+  if (op.kind != core::OpKind::Kernel) return op.kind == core::OpKind::Composite;
+  for (const core::Rung& r : core::explain(op, slot, dtype)) {
+    if (r.serves) return r.rung != "staged";
+  }
+  return false;
+}
+
+Impl moved(core::TensorImpl& t, ScalarType dtype, const check::Place& to) {
+  Impl wide = core::new_tensor("fuzz", dtype, 0, 0, t.ndim(), t.view.sizes);
+  core::copy(*wide, t);
+  if (to.slot == 0) return wide;
+  Impl there = core::new_tensor("fuzz", dtype, to.slot, to.index, t.ndim(), t.view.sizes);
+  core::copy(*there, *wide);
+  return there;
+}
+
+}  // namespace
+
+Answer widened(const Call& call, const check::Place& place, double units, unsigned signs) {
+  const ScalarType wide = isFloatingType(call.dtype()) ? kDouble : call.dtype();
+  std::vector<Impl> there;
+  for (const Impl& t : call.tensors()) {
+    Impl host = moved(*t, t->dtype == call.dtype() ? wide : t->dtype, {});
+    for (int64_t i = 0; host->dtype == kDouble && units != 0 && i < host->numel; ++i) {
+      auto& x = reinterpret_cast<double*>(host->host_data())[i];
+      signs = signs * 1664525u + 1013904223u;
+      x += (signs >> 16 & 1 ? units : -units) * (std::fabs(x) * unit(t->dtype) + smallest(t->dtype) / 2);
+    }
+    there.push_back(moved(*host, host->dtype, place));
+  }
+  Call::Arguments in = call.bind(std::move(there));
+  Answer out = answer(call.op(), in);
+  for (oracle::Result& r : out.results) {
+    if (r.tensor) r.tensor = moved(*r.tensor, r.tensor->dtype, {});
+  }
+  return out;
+}
+
+std::string against_reference(const Call& call, const Answer& ours, bool* compared) {
+  static const check::Place place = check::find_place("ref");
+  const core::Op& op = call.op();
+  const std::string_view name = op.name;
+  if (place.slot < 0) return "reference: there is no device 'ref'; build the target tenon_ref";
+  if (ours.refused() || call.mixed() || !check::has_values(op) || is_left_out(op, Way::Reference)) return {};
+  if (call.spec().device_arg >= 0 || call.spec().dtype_arg >= 0 || check::addresses_storage(op)) return {};
+  const bool floats = isFloatingType(call.dtype());
+  // The reference computes integers in long double, which does not wrap.
+  const bool moves = family_of(op) == Family::Copies;
+  if (!floats && !moves && (call.wild().whole_range || call.wild().chance > 0)) return {};
+  if (!floats && (name.substr(0, 4) == "prod" || name.substr(0, 7) == "cumprod")) return {};
+  if (!serves(op, floats ? kDouble : call.dtype(), place.slot)) return {};
+  const Answer truth = widened(call, place, 0, 0);
+  if (truth.refused()) {
+    const std::string wrong = "reference: refuses: " + truth.refusal;
+    return is_known(call, Way::Reference, wrong) ? "" : wrong;
+  }
+  tally("against the reference");
+  *compared = true;
+  Call::Arguments plain = call.contiguous();
+  const Nearness near = nearness(call, Way::Reference);
+  std::string wrong = too_far(op, plain.values.data(), ours.results, truth.results, near);
+  if (wrong.empty()) return {};
+  Slack slack;
+  for (unsigned signs = 1; signs < 5; ++signs) widen(slack, widened(call, place, 1, signs).results, truth.results);
+  wrong = too_far(op, plain.values.data(), ours.results, truth.results, near, slack);
+  return wrong.empty() || is_known(call, Way::Reference, wrong) ? "" : "reference: " + wrong;
+}
+
+}  // namespace tenon::fuzz

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The ways to check one call. Each returns what is wrong, or an empty string.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "call.h"
+#include "tenon/core/error.h"
+
+namespace tenon::fuzz {
+
+// What a call on contiguous copies gave: results, or a refusal.
+struct Answer {
+  Results results;
+  std::string refusal;
+  tn_status code = TN_OK;
+  bool refused() const { return code != TN_OK; }
+};
+Answer answer(const core::Op& op, Call::Arguments& in);
+
+std::string in_odd_memory(const Call& call, const Answer& expected, Random& random);
+std::string into_out(const Call& call, const Answer& expected, Random& random);
+std::string in_place(const Call& call, const Answer& expected, Random& random);
+// In float64 on the device "ref", where that has the operator; `compared` says so.
+std::string against_reference(const Call& call, const Answer& ours, bool* compared);
+// Where the module is loaded that peer.h describes. Loosely where the reference agreed: then a last place is
+// libtorch's.
+std::string against_peer(const Call& call, const Answer& ours, bool loosely);
+// The call in float64 at a place, with operands moved by so many units of their own dtype; in the place's memory.
+Answer widened(const Call& call, const check::Place& place, double units, unsigned signs);
+bool has_peer();
+
+}  // namespace tenon::fuzz
