@@ -157,7 +157,10 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_inpu
     const Tensor stirling = t * t.log() - t + 0.5 * (t * (2 * M_PI)).log();
     loss = loss + stirling.masked_fill(t <= 1, 0);
   }
-  return rounded(reduced("poisson_nll_loss", loss, reduction), input, target);
+  const ScalarType of_target = full ? floating_result(target, target) : target.scalar_type();
+  const ScalarType to = promote_types(floating_result(input, input), of_target);
+  const Tensor out = reduced("poisson_nll_loss", loss, reduction);
+  return is_short_float(to) ? as(out, to) : out;
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
@@ -195,7 +198,8 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   Tensor far = tenon::pairwise_distance(a, other, p, eps);
   if (swap) far = tenon::minimum(far, tenon::pairwise_distance(same, other, p, eps));
   const Tensor out = reduced("triplet_margin_loss", tenon::clamp_min(near - far + margin, 0), reduction);
-  const ScalarType all = promote_types(floating_result(anchor, positive), floating_result(anchor, negative));
+  ScalarType all = promote_types(floating_result(anchor, positive), floating_result(anchor, negative));
+  if (swap) all = promote_types(all, floating_result(positive, negative));
   return is_short_float(all) ? as(out, all) : out;
 }
 

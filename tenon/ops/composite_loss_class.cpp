@@ -95,7 +95,7 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const std::o
   if (is_short_float(self.scalar_type()) && (label_smoothing > 0 || self.sizes() == target.sizes())) {
     const Tensor loss =
         composite::cross_entropy_loss(wide(self), wide(target), wide(weight), reduction, ignore_index, label_smoothing);
-    return rounded(loss, self);
+    return isFloatingType(target.scalar_type()) ? rounded(loss, self, target) : rounded(loss, self);
   }
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
   if (self.sizes() == target.sizes()) {

@@ -7,6 +7,7 @@
 #include "tenon/core/infer.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/wide.h"
 
 namespace tenon::composite {
 namespace {
@@ -136,13 +137,14 @@ Tensor inner(const Tensor& self, const Tensor& other) {
 }
 
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
-  const Tensor product = tenon::outer(vec1, vec2);
+  const Tensor product = tenon::outer(wide(vec1), wide(vec2));
+  const ScalarType narrow = result_type(vec1, vec2);
   const bool whole = isIntegralType(self.scalar_type(), true) && isIntegralType(product.scalar_type(), true);
   for (const Scalar* s : {&beta, &alpha}) {
     TENON_CHECK(!whole || !s->isFloatingPoint(), TypeError, "addr: For integral input tensors, argument ",
                 s == &beta ? "beta" : "alpha", " must not be a floating point number.");
   }
-  const ScalarType result = promote_types(self.scalar_type(), product.scalar_type());
+  const ScalarType result = promote_types(self.scalar_type(), narrow);
   for (const Scalar* s : {&beta, &alpha}) {
     const char* name = s == &beta ? "beta" : "alpha";
     TENON_CHECK(result == kBool || !s->isBoolean(), TypeError, "addr: Boolean ", name,
@@ -156,8 +158,12 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   }
   const Tensor scaled = alpha.equal(1) ? product : product * alpha;
   // NaN of self is left out, and so is its gradient.
-  if (beta.equal(0)) return scaled + self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0);
-  return beta.equal(1) ? self + scaled : self * beta + scaled;
+  const Tensor own = beta.equal(0)   ? self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0)
+                     : beta.equal(1) ? wide(self)
+                                     : wide(self) * beta;
+  const bool number = self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
+  const ScalarType to = number ? narrow : result;
+  return is_short_float(to) ? as(own + scaled, to) : own + scaled;
 }
 
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {

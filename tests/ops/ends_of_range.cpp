@@ -149,6 +149,7 @@ TEST(EndsOfRange, SixteenBitsAreRoundedOnce) {
   logits.select(1, 0).fill_(0);
   certain.select(1, 0).fill_(1);
   EXPECT_EQ(cross_entropy_loss(logits, certain).item<float>(), 1001.F);  // their sum is no float16
+  EXPECT_EQ(addr(zeros({2, 2}, kHalf), x, x, 1, 0.125)[0][0].item<float>(), 11248.F);
   EXPECT_EQ(dist(x, zero, 2).item<float>(), 423.5F);
   EXPECT_EQ(cosine_similarity(x, x, 0).item<float>(), 1.F);
   EXPECT_EQ(logsumexp(big, {0}).item<float>(), 60000.F);
