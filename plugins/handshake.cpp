@@ -3,6 +3,7 @@
 #include "handshake.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -276,8 +277,10 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
     why_no_device = said.empty() ? "no such device in this machine" : said;
     return false;
   }
-  if (status == TN_ERROR_MEMORY) throw std::bad_alloc();
-  if (status != TN_OK) refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said);
+  const char* passes = status == TN_ERROR_MEMORY ? strerror(ENOMEM) : "";  // by these words (passing.h)
+  if (status != TN_OK) {
+    refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said, *passes ? "; " : "", passes);
+  }
   return true;
 }
 

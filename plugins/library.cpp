@@ -15,6 +15,7 @@
 #include <new>
 
 #include "elf_check.h"
+#include "passing.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/error.h"
 
@@ -29,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace dll = boost::dll;
 
-// Boost's error code is the same for nearly every failure; the linker's own text names the missing thing.
 // Constructors of a library and of those that it needs cannot say that memory is short; they end the process. So there
 // must be enough for them before they run.
 void ask_for_room() {
@@ -39,14 +39,20 @@ void ask_for_room() {
   std::free(room);
 }
 
+// Boost's error code is the same for nearly every failure; the linker's own text names the missing thing. Where it had
+// no memory for a name, it says that there is no such file; the error number still tells.
 dll::shared_library open_absolute(const fs::path& path) {
   ask_for_room();
   dll::shared_library lib;
   std::error_code ec;
+  errno = 0;
   lib.load(path, ec, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
+  const int error = errno;
   if (ec || !lib.is_loaded()) {
     const char* text = dlerror();
-    throw BackendError(text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()));
+    throw BackendError(
+        core::join(text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()),
+                   may_pass(error) ? core::join(" (", strerror(error), ")") : ""));
   }
   return lib;
 }
