@@ -3,15 +3,11 @@
 #include "core/settings.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <vector>
 
-#include "tenon/core/layout.h"
 #include "tenon/core/log.h"
-#include "tenon/core/threads.h"
 
 using namespace tenon;
 
@@ -66,31 +62,6 @@ TEST(Settings, WordsAreOfTheListOrWarnedOf) {
   EXPECT_EQ(
       heard,
       (std::vector<std::string>{"setting: TENON_TEST_WORD is 'Two'; expected one, two or three: three is taken"}));
-}
-
-// What the library reads once: in a process of its own.
-template <class F>
-int status_of_child(F f) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(f());
-  int status = -1;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-TEST(Settings, GarbageInThoseOfTheLibraryIsWarnedOf) {
-  set_warning_handler(nullptr);
-  const auto warned_of = [](const char* variable, auto use) {
-    return status_of_child([&] {
-      setenv(variable, "abc", 1);
-      set_warning_handler(hear);
-      heard.clear();
-      use();
-      return heard.size() == 1 && heard[0].find(std::string(variable) + " is 'abc'") != std::string::npos ? 0 : 1;
-    });
-  };
-  EXPECT_EQ(warned_of("TENON_NUM_THREADS", [] { EXPECT_GE(core::num_threads(), 1); }), 0);
-  EXPECT_EQ(warned_of("TENON_DENSIFY", [] { (void)core::densify(); }), 0);
 }
 
 }  // namespace

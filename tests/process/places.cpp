@@ -10,6 +10,10 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tenon/core/allocator.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/log.h"
 #include "tenon/core/threads.h"
 #include "tenon/plugins/plugins.h"
 #include "tenon/tenon.h"
@@ -250,6 +254,27 @@ int first_use_under(int resource, rlim_t limit) {
   return 0;
 }
 
+// Each setting of the library is read once, by the first who needs it.
+int garbage_in_settings() {
+  for (const char* name : {"NUM_THREADS", "DENSIFY", "FALLBACK", "HOST_CACHE_MB", "PLUGIN_PROBE"}) {
+    setenv((std::string("TENON_") + name).c_str(), "abc", 1);
+  }
+  set_warning_handler([](const Warning& w) { say(std::string(w.message.substr(0, w.message.find(':')))); });
+  (void)core::num_threads();
+  (void)core::densify();
+  (void)core::fallback();
+  (void)core::cache_alloc(0, 0, 2 << 20, nullptr);
+  work("forward").run();
+  return 0;
+}
+const char* const kGarbage =
+    "TENON_NUM_THREADS is 'abc'; expected a whole number from 1 to 256\n"
+    "TENON_DENSIFY is 'abc'; expected allow, warn or forbid\n"
+    "TENON_FALLBACK is 'abc'; expected allow, warn, forbid or forbid-staging\n"
+    "TENON_HOST_CACHE_MB is 'abc'; expected a whole number from 0 to 1099511627776\n"
+    "TENON_PLUGIN_PROBE is 'abc'; expected a whole number from 0 to 2147483647\n"
+    "forward right\n";
+
 }  // namespace
 
 std::vector<Scenario> ends() {
@@ -267,6 +292,7 @@ std::vector<Scenario> ends() {
       "first_use_without_descriptors", [] { return first_use_under(RLIMIT_NOFILE, 0); }, "refused\nforward right\n");
   add(
       "first_use_without_memory", [] { return first_use_under(RLIMIT_AS, 1 << 20); }, "refused\nforward right\n");
+  add("garbage_in_settings", garbage_in_settings, kGarbage);
   add("threads_outlive_main", [] { return keep_doing(one_step), 0; });
   add(
       "threads_outlive_exit", [] { return keep_doing(one_step), std::exit(4), 0; }, "", 4);
