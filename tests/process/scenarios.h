@@ -28,7 +28,7 @@ std::vector<Scenario> ends();   // places.cpp
 std::vector<Scenario> forks();  // forks.cpp
 
 void say(const std::string& line);  // to stdout at once, also where streams are gone
-extern std::string g_program;       // this one's path
-extern std::string g_folder;        // for files
+extern std::string& g_program;      // this one's path; never destroyed, as the next
+extern std::string& g_folder;       // for files
 
 }  // namespace tenon::process

@@ -12,7 +12,8 @@
 
 namespace tenon::process {
 
-std::string g_program, g_folder;
+std::string& g_program = *new std::string;
+std::string& g_folder = *new std::string;
 
 void say(const std::string& line) {
   const std::string text = line + "\n";
