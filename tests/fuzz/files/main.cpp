@@ -98,8 +98,6 @@ void prepare() {
             good_values(),
             saved(std::vector<Tensor>()),
             saved(zeros({200, 200}, kByte).t())};
-  std::string folder = std::filesystem::temp_directory_path() / "tenon_fuzz_files_XXXXXX";
-  g_folder = mkdtemp(folder.data());
   // All threads are there before the limit, and share what they have of memory. The transposed bytes above could
   // ask for a thousand times their size.
   mallopt(M_ARENA_MAX, 1);
@@ -271,9 +269,14 @@ std::string check(Random& r) {
 }  // namespace tenon::fuzz
 
 int main(int argc, char** argv) {
-  return tenon::fuzz::run(argc, argv,
-                          {"files",
-                           "Loads damaged files: safetensors into archives, modules, optimizers and samplers, "
-                           "and idx files of digits.",
-                           tenon::fuzz::check, tenon::fuzz::prepare});
+  std::string folder = std::filesystem::temp_directory_path() / "tenon_fuzz_files_XXXXXX";
+  if (!mkdtemp(folder.data())) return std::perror("mkdtemp"), 2;
+  tenon::fuzz::g_folder = folder;
+  const int status = tenon::fuzz::run(
+      argc, argv,
+      {"files",
+       "Loads damaged files: safetensors into archives, modules, optimizers and samplers, and idx files of digits.",
+       tenon::fuzz::check, tenon::fuzz::prepare});
+  std::filesystem::remove_all(folder);
+  return status;
 }
