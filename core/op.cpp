@@ -85,6 +85,11 @@ Op& get_op(std::string_view name) {
     open_for_unknown_name();
     if (Op* op = find_op(name)) return *op;
   }
+  constexpr std::size_t kLongest = 200;  // longer than any name: what is long is not near, and takes long to compare
+  if (name.size() > kLongest) {
+    throw NotImplementedError(
+        join("no operator is called '", name.substr(0, kLongest), "...' (", name.size(), " bytes)"));
+  }
   std::vector<std::pair<std::size_t, std::string>> near;
   for (int i = 0; i < op_count(); ++i) {
     std::size_t d = distance(name, op_at(i).name);

@@ -98,7 +98,8 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
     of_self[i] = of_index[i] = size;
   }
   const Tensor at = indices.expand(of_index);
-  return self.expand(of_self).gather(d, tenon::where(at < 0, at + of_self[static_cast<std::size_t>(d)], at));
+  const int64_t size = self.dim() == 0 ? 1 : of_self[static_cast<std::size_t>(d)];
+  return self.expand(of_self).gather(d, tenon::where(at < 0, at + size, at));
 }
 
 std::vector<Tensor> nonzero_numpy(const Tensor& self) {

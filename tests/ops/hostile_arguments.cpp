@@ -165,6 +165,17 @@ std::string by_name(const char* op, std::initializer_list<tn_value> in) {
   return s == TN_OK ? "" : tn_last_error();
 }
 
+TEST(HostileCalls, NamesOfNothing) {
+  const std::string longest(1 << 20, 'a');  // compared with every name, it took minutes
+  expect_words(by_name(longest.c_str(), {}), {"no operator", "1048576 bytes"});
+  expect_words(by_name("ad", {}), {"closest"});
+}
+
+// They have one dimension to `wrap`, and no entry in a list of sizes.
+TEST(HostileCalls, TensorsWithoutDimensions) {
+  EXPECT_EQ(full({}, 2.5).take_along_dim(zeros({}, TensorOptions(kLong)), -1).item<double>(), 2.5);
+}
+
 TEST(HostileCalls, NullPointers) {
   const Tensor x = rand({2, 3});
   const tn_tensor* none[] = {nullptr};
