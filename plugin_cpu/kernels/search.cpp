@@ -66,7 +66,8 @@ tn_status repeat_interleave(Call& call, Tensor, Tensor repeats, std::optional<in
     int64_t total = 0;
     for (int64_t i = 0; i < repeats.numel(); ++i) {
       if (counts[i] < 0) throw Error(TN_ERROR_VALUE, "count ", int64_t{counts[i]}, " at position ", i, " is negative");
-      if (__builtin_add_overflow(total, int64_t{counts[i]}, &total)) throw Error(TN_ERROR_VALUE, "the counts are too large");
+      if (__builtin_add_overflow(total, int64_t{counts[i]}, &total))
+        throw Error(TN_ERROR_VALUE, "the counts are too large");
     }
     if (output_size && *output_size != total) {
       throw Error(TN_ERROR_VALUE, "output_size is ", *output_size, " but the counts sum up to ", total);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. NaN wins, the last one of several; among equal
-// elements the first does.
+// Largest elements of windows or cells, where they were, and the gradient. NaN wins, the last one of several; among
+// equal elements the first does.
 #include <limits>
 
 #include "plugin_cuda/device/block.cuh"
