@@ -55,7 +55,7 @@ HWY_INLINE void Adam(T* const (&runs)[5], int64_t n, const AdamNumbers& o) {
       v = maximum(V::load(at[kThirdState]), v);
       v.store(at[kThirdState]);
     }
-    fma(size, m / (sqrt(v) / root + eps), p).store(at[kParam]);
+    (p + size * m / (sqrt(v) / root + eps)).store(at[kParam]);  // in the order of addcdiv
   });
 }
 

@@ -47,7 +47,7 @@ struct Adam {
     v[3] = std::fma(rest2 * g, g, v[3] * beta2);
     if (maxima) v[4] = sdk::math::maximum(v[4], v[3]);
     const C root_of = sdk::math::sqrt(maxima ? v[4] : v[3]);
-    v[0] = std::fma(size, v[2] / (root_of / root + eps), p);
+    v[0] = p + size * v[2] / (root_of / root + eps);  // in the order of addcdiv
   }
 };
 template <class C>

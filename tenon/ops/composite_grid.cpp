@@ -113,7 +113,8 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   TENON_CHECK(r >= 0, ValueError, "combinations: argument 'r' must not be negative, got ", r);
   if (r == 0) return empty({0}, self.options().requires_grad(std::nullopt));
   const int64_t n = self.numel(), step = with_replacement ? 0 : 1;
-  if (n == 0 || (!with_replacement && r > n)) return self.new_empty({0, r});
+  // Of no element, so that a gradient of zeros is there.
+  if (n == 0 || (!with_replacement && r > n)) return self.slice(0, 0, 0).unsqueeze(1).expand({0, r}).clone();
   // How many numbers there will be; only roughly, as it decides whether they can be held.
   const double of = static_cast<double>(with_replacement ? n - 1 : n - r) + 1, each = static_cast<double>(r);
   const double total = std::exp(std::lgamma(of + each) - std::lgamma(of) - std::lgamma(each + 1)) * each;

@@ -18,10 +18,12 @@ Tensor index_of(std::tuple<Tensor, Tensor> both) { return std::move(std::get<1>(
 
 Tensor prim_unary(const Tensor& self, int64_t code) {
   using F = Tensor (*)(const Tensor&);
-  static constexpr F rows[] = {neg,        abs,  sign, floor,  ceil,   round,   trunc, bitwise_not, sqrt,  rsqrt,
-                               reciprocal, exp,  exp2, expm1,  log,    log2,    log10, log1p,       sin,   cos,
-                               tan,        asin, acos, atan,   sinh,   cosh,    tanh,  asinh,       acosh, atanh,
-                               sigmoid,    erf,  erfc, erfinv, lgamma, digamma, i0};
+  // The code takes any dtype, the operator no bool.
+  constexpr F magnitude = [](const Tensor& x) { return x.scalar_type() == kBool ? x.clone() : tenon::abs(x); };
+  static constexpr F rows[] = {neg,        magnitude, sign, floor,  ceil,   round,   trunc, bitwise_not, sqrt,  rsqrt,
+                               reciprocal, exp,       exp2, expm1,  log,    log2,    log10, log1p,       sin,   cos,
+                               tan,        asin,      acos, atan,   sinh,   cosh,    tanh,  asinh,       acosh, atanh,
+                               sigmoid,    erf,       erfc, erfinv, lgamma, digamma, i0};
   static_assert(sizeof rows / sizeof rows[0] == TN_UNARY_I0 + 1);
   static constexpr F tests[] = {logical_not, isnan, isinf, isfinite, signbit};
   static_assert(sizeof tests / sizeof tests[0] == TN_UNARY_SIGNBIT - TN_UNARY_LOGICAL_NOT + 1);

@@ -45,17 +45,33 @@ TEST_F(CudaAllocator, AFreedBlockServesItsStreamAgainAtOnce) {
   give(b);
 }
 
-TEST_F(CudaAllocator, AnotherStreamGetsTheBlockAfterAnEvent) {
+TEST_F(CudaAllocator, AnotherStreamGetsNoBlockOfABusyOne) {
   OnStream one, two;
   Held first{take(4096, one.get()), 1, one.get()};
   write(first);
   give(first.block, one.get());
   const int64_t allocations = tenon_fake_calls("cudaMalloc"), waits = tenon_fake_calls("cudaStreamWaitEvent");
   Held second{take(4096, two.get()), 2, two.get()};
+  EXPECT_NE(second.block.handle, first.block.handle);
+  EXPECT_EQ(tenon_fake_calls("cudaMalloc"), allocations + 1);
+  EXPECT_EQ(tenon_fake_calls("cudaStreamWaitEvent"), waits) << "it would wait for all work of the other";
+  write(second);
+  core::synchronize(cuda_slot(), 0);
+  check_bytes(second);
+  give(second.block, two.get());
+}
+
+TEST_F(CudaAllocator, AnotherStreamGetsTheBlockOfADoneOne) {
+  OnStream one, two;
+  Held first{take(4096, one.get()), 1, one.get()};
+  write(first);
+  give(first.block, one.get());
+  core::synchronize(cuda_slot(), 0);
+  const int64_t allocations = tenon_fake_calls("cudaMalloc");
+  Held second{take(4096, two.get()), 2, two.get()};
   EXPECT_EQ(second.block.handle, first.block.handle);
   EXPECT_EQ(tenon_fake_calls("cudaMalloc"), allocations);
-  EXPECT_EQ(tenon_fake_calls("cudaStreamWaitEvent"), waits + 1);
-  write(second);  // without the wait the first stream's late work would come after this
+  write(second);
   core::synchronize(cuda_slot(), 0);
   check_bytes(second);
   give(second.block, two.get());

@@ -22,14 +22,14 @@ void a_bit_of_everything() {
   struct Pinned {
     void* p = nullptr;
     ~Pinned() {
-      if (p) cuda_api().free_pinned(nullptr, p, 64);
+      if (p) cuda_api().free_pinned(cuda_api().context, p, 64);
     }
   } pinned;
   core::check_device(cuda_slot(), 0, "alloc_pinned", a.alloc_pinned(a.context, 64, &pinned.p));
   struct OfTheTable {
     tn_event* e = nullptr;
     ~OfTheTable() {
-      if (e) cuda_api().event_destroy(nullptr, 0, e);
+      if (e) cuda_api().event_destroy(cuda_api().context, 0, e);
     }
   } event;
   core::check_device(cuda_slot(), 0, "event_create", a.event_create(a.context, 0, 0, &event.e));

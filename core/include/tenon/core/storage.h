@@ -51,7 +51,7 @@ class TENON_API Storage : public RefCounted {
 };
 
 // A version counter of its own, for tensors made by .data() and the like.
-struct VersionCounter : RefCounted {
+struct TENON_API VersionCounter : RefCounted {
   std::atomic<uint32_t> value{0};
   static void destroy(VersionCounter* c) noexcept;
 };
