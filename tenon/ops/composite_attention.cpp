@@ -71,8 +71,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   const Tensor mask = masked ? *attn_mask : Tensor();
   Tensor k = key, v = value;
   if (enable_gqa && query.dim() >= 3) {  // each head of key and value serves a group of query heads
-    TENON_CHECK(query.size(-3) % k.size(-3) == 0 && query.size(-3) % v.size(-3) == 0, ValueError, name,
-                ": the heads of query (", query.size(-3), ") must be a multiple of those of key and value");
+    const auto serves = [&](const Tensor& t) {
+      return t.dim() >= 3 && t.size(-3) > 0 && query.size(-3) % t.size(-3) == 0;
+    };
+    TENON_CHECK(serves(k) && serves(v), ValueError, name, ": the heads of query (", query.size(-3),
+                ") must be a multiple of those of key and value");
     k = k.repeat_interleave(query.size(-3) / k.size(-3), -3);
     v = v.repeat_interleave(query.size(-3) / v.size(-3), -3);
   }

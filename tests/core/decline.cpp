@@ -7,6 +7,7 @@
 
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
 #include "tenon/sdk/ops/addcmul.h"
 #include "tests/core/fake_device.h"
 
@@ -111,7 +112,10 @@ TEST_F(Decline, TheNextKernelGetsContiguousOutputs) {
   const int64_t strides[] = {1, 2};
   Impl a = tensor({2, 3}), out = tensor({2, 3}, strides);
   TensorImpl* given = out.get();
-  addcmul(a, a, a, given, Form::Out);
+  try {
+    addcmul(a, a, a, given, Form::Out);
+  } catch (const NotImplementedError&) {  // the copy behind the kernel, where the host has no plugin
+  }
   EXPECT_EQ(g_asked[1], 1);
   EXPECT_TRUE(g_last.contiguous);
 }

@@ -271,6 +271,17 @@ TEST(HostileCalls, ErrorsNameTheOperatorThatWasCalled) {
   EXPECT_EQ(text_of([&] { (void)x.transpose(0, 7); }).rfind("transpose.int: dimension", 0), 0u);
 }
 
+TEST(HostileCalls, AttentionOfGroupsWithoutHeads) {
+  const Tensor query = ones({1, 2, 3, 4}), none = ones({1, 0, 3, 4});
+  expect_refused<ValueError>([&] { (void)scaled_dot_product_attention(query, none, none, {}, 0, false, {}, true); },
+                             {"scaled_dot_product_attention", "heads of query (2)"});
+  expect_refused<ValueError>(
+      [&] {
+        (void)scaled_dot_product_attention(query, ones({3, 4}), ones({3, 4}), {}, 0, false, {}, true);
+      },
+      {"scaled_dot_product_attention", "heads of query (2)"});
+}
+
 TEST(HostileCalls, IndexErrorsNameTheDimensionThatIsIndexed) {
   using tenon::indexing::Slice;
   const Tensor x = arange(100).view({2, 5, 10});
