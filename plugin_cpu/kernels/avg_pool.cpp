@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plugin_cpu/pool.h"
+#include "tenon/sdk/scalar_math.h"
 
 namespace {
 
@@ -89,7 +90,7 @@ void forward(const Pool& p, const T* x, T* y, Windows&& windows) {
         }
         // Integers divide as C++ does, towards zero.
         if constexpr (std::is_integral_v<C>)
-          out[at] = static_cast<T>(sum / w.divisor);
+          out[at] = static_cast<T>(math::div_trunc<int64_t>(sum, w.divisor));
         else
           out[at] = T(sum / static_cast<C>(w.divisor));
       });
@@ -114,7 +115,7 @@ void backward(const Pool& p, const T* dy, T* dx, Windows&& windows) {
       each_output(p, windows, [&](int64_t at, const Window& w) {
         C share;
         if constexpr (std::is_integral_v<C>)
-          share = static_cast<C>(grad[at] / w.divisor);  // a divisor need not fit
+          share = static_cast<C>(math::div_trunc<int64_t>(grad[at], w.divisor));  // a divisor need not fit
         else
           share = static_cast<C>(grad[at]) / static_cast<C>(w.divisor);
         for (int64_t d = w.from[0]; d < w.to[0]; ++d) {

@@ -55,6 +55,13 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight, c
               "instance_norm: running_mean and running_var must be given unless the input's statistics are used");
   TENON_CHECK(input.dim() >= 2, ValueError, "instance_norm: expected 2-D or larger input, got ", input.dim(),
               "-D input of shape ", core::text(input.sizes()));
+  // Both are written at the end, when it is too late to refuse one of them.
+  for (const auto& running : {running_mean, running_var}) {
+    TENON_CHECK(!use_input_stats || !given(running) || running->numel() <= 1 ||
+                    !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
+                ValueError, "instance_norm: elements of running_mean or running_var, which are written, share memory ",
+                "(a stride of 0); clone() it first");
+  }
   const int64_t n = input.size(0), channels = input.size(1);
   std::vector<int64_t> shape = input.sizes().vec();
   shape[0] = 1;

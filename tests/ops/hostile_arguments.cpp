@@ -271,6 +271,24 @@ TEST(HostileCalls, ErrorsNameTheOperatorThatWasCalled) {
   EXPECT_EQ(text_of([&] { (void)x.transpose(0, 7); }).rfind("transpose.int: dimension", 0), 0u);
 }
 
+TEST(HostileCalls, TheLowestIntegerIsAveragedByMinusOne) {
+  const int64_t lowest = std::numeric_limits<int64_t>::min();
+  const Tensor grad = full({1, 1, 1, 1}, lowest, kLong);
+  const Tensor whole = avg_pool2d_backward(grad, zeros({1, 1, 1, 1}, kLong), {1, 1}, {1, 1}, {0, 0}, false, true, -1);
+  EXPECT_EQ(whole.item<int64_t>(), lowest) << "wraps, as in a division of tensors";
+  EXPECT_EQ(avg_pool2d(grad, {1, 1}, {1, 1}, {0, 0}, false, true, -1).item<int64_t>(), lowest);
+}
+
+TEST(HostileCalls, ARefusedInstanceNormWritesNeitherStatistic) {
+  const Tensor mean = zeros({3}), var = zeros({1}).expand({3});
+  expect_refused<ValueError>(
+      [&] {
+        (void)instance_norm(randn({2, 3, 4}), {}, {}, mean, var, true, 0.5, 1e-5, false);
+      },
+      {"instance_norm", "share memory"});
+  EXPECT_TRUE(equal(mean, zeros({3})));
+}
+
 TEST(HostileCalls, AttentionOfGroupsWithoutHeads) {
   const Tensor query = ones({1, 2, 3, 4}), none = ones({1, 0, 3, 4});
   expect_refused<ValueError>([&] { (void)scaled_dot_product_attention(query, none, none, {}, 0, false, {}, true); },
