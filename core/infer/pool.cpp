@@ -58,9 +58,13 @@ void max_pool(Infer& c, int nd) {
   c.set(1, {sizes, n}, kLong);
 }
 
+void check_divisor(Infer& c, int at) {
+  if (!c.none(at) && c.integer(at) == 0) fail<ValueError>(c, "divisor_override must not be zero");
+}
+
 void avg_pool(Infer& c, int nd) {
   check_input(c, 0, nd);
-  if (!c.none(6) && c.integer(6) == 0) fail<ValueError>(c, "divisor_override must not be zero");
+  check_divisor(c, 6);
   int64_t sizes[kMaxDims];
   window_sizes(c, 0, nd, false, c.flag(4), sizes);
   c.set(0, {sizes, static_cast<std::size_t>(c.tensor(0).ndim())}, c.tensor(0).dtype);
@@ -112,6 +116,7 @@ void windows_backward(Infer& c, bool dilated) {
   const int nd = c.op.args[2].fixed;  // the kernel's entries
   check_input(c, 1, nd);
   int64_t sizes[kMaxDims];
+  if (!dilated) check_divisor(c, 7);
   window_sizes(c, 1, nd, dilated, c.flag(dilated ? 6 : 5), sizes);
   gradient_of_shape(c, sizes);
 }

@@ -34,6 +34,12 @@ struct Divisor {
   std::optional<int64_t> fixed;
 };
 
+// The largest number where the product has no place: kernels may be as large as the padding allows.
+int64_t product(int64_t a, int64_t b) {
+  int64_t out;
+  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
+}
+
 Window window(const Pool& p, const Divisor& divisor, const int64_t (&o)[3]) {
   Window w;
   int64_t padded = 1, inside = 1;
@@ -41,7 +47,7 @@ Window window(const Pool& p, const Divisor& divisor, const int64_t (&o)[3]) {
     const int64_t start = o[i] * p.stride[i] - p.pad[i], end = std::min(start + p.kernel[i], p.in[i] + p.pad[i]);
     w.from[i] = std::max<int64_t>(0, start);
     w.to[i] = std::max(w.from[i], std::min(end, p.in[i]));
-    padded *= end - start;
+    padded = product(padded, end - start);
     inside *= w.to[i] - w.from[i];
   }
   w.divisor = divisor.fixed ? *divisor.fixed : divisor.include_pad ? padded : std::max<int64_t>(1, inside);

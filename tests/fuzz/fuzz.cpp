@@ -39,6 +39,7 @@ struct Options {
   double seconds = 60;
   uint64_t checks = UINT64_MAX;
   int64_t only = -1;
+  uint64_t first = 0;
   uint64_t most_findings = 20;
 };
 
@@ -110,6 +111,7 @@ Options parse(int argc, char** argv, const Fuzzer& fuzzer) {
   app.add_option("--seconds", o.seconds, "for how long; default 60");
   app.add_option("--checks", o.checks, "at most so many checks");
   app.add_option("--only", o.only, "the check of this number alone, in this process: for a debugger");
+  app.add_option("--first", o.first, "begin with the check of this number: for what earlier checks lead to");
   app.add_option("--findings", o.most_findings, "end after so many findings; default 20");
   try {
     app.parse(argc, argv);
@@ -147,7 +149,7 @@ int run(int argc, char** argv, const Fuzzer& fuzzer) {
   g_board = new (shared) Board{};
   const int64_t end_ns = now_ns() + static_cast<int64_t>(o.seconds * 1e9);
   uint64_t findings = 0;
-  for (uint64_t next = 0; next < o.checks && now_ns() < end_ns && findings < o.most_findings;) {
+  for (uint64_t next = o.first; next < o.checks && now_ns() < end_ns && findings < o.most_findings;) {
     g_board->check = next;
     g_board->began_ns = 0;
     const pid_t pid = fork();

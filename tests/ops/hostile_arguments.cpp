@@ -277,6 +277,11 @@ TEST(HostileCalls, TheLowestIntegerIsAveragedByMinusOne) {
   const Tensor whole = avg_pool2d_backward(grad, zeros({1, 1, 1, 1}, kLong), {1, 1}, {1, 1}, {0, 0}, false, true, -1);
   EXPECT_EQ(whole.item<int64_t>(), lowest) << "wraps, as in a division of tensors";
   EXPECT_EQ(avg_pool2d(grad, {1, 1}, {1, 1}, {0, 0}, false, true, -1).item<int64_t>(), lowest);
+  expect_refused<ValueError>(
+      [&] {
+        (void)avg_pool2d_backward(grad, zeros({1, 1, 1, 1}, kLong), {1, 1}, {1, 1}, {0, 0}, false, true, 0);
+      },
+      {"avg_pool2d_backward", "divisor_override must not be zero"});
 }
 
 TEST(HostileCalls, ARefusedInstanceNormWritesNeitherStatistic) {

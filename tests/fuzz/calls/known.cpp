@@ -136,6 +136,7 @@ const Known kKnown[] = {
     {Way::Peer, "glu", "libtorch has 0 where results are denormal", is_tiny},
     {Way::Reference, "ldexp.*|prod.*|.*_pad.*_backward|addr", "a step overflows, or is 0 times an infinity",
      is_infinite},
+    {Way::Strides | Way::Out, "sum_to_size", "a part of the sum overflows in one order alone", is_infinite},
     {Way::Reference, "isclose|allclose", "the bound is rounded to the dtype", is_anything},
     {Way::Reference, "addcdiv", "a step is denormal, as in libtorch", is_anything},
     {Way::Reference, "sigmoid_backward|tanh_backward", "a step is denormal, as in libtorch", is_tiny},
