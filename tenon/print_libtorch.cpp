@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "tenon/core/layout.h"
 #include "tenon/ops.h"
 
 namespace tenon {

@@ -22,17 +22,16 @@ void need_planes(Infer& c, const TensorImpl& t, int nd) {
   }
 }
 
-void pad_ends(Infer& c, bool reflect) {
-  const TensorImpl& self = c.tensor(0);
-  const IntArrayRef pad = c.ints(1);
-  const int nd = c.fixed(1) / 2;
+// The shape of `self` with borders of argument `at`, in `sizes`. A reflected border is shorter than its dimension.
+void padded_sizes(Infer& c, const TensorImpl& self, int at, bool reflect, int64_t (&sizes)[kMaxDims]) {
+  const IntArrayRef pad = c.ints(at);
+  const int nd = c.fixed(at) / 2;
   need_planes(c, self, nd);
-  int64_t sizes[kMaxDims];
   for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
   for (int k = 0; k < nd; ++k) {
     const int d = self.ndim() - 1 - k;
-    const int64_t before = small_entry(c, 1, static_cast<std::size_t>(2 * k)),
-                  after = small_entry(c, 1, static_cast<std::size_t>(2 * k + 1));
+    const int64_t before = small_entry(c, at, static_cast<std::size_t>(2 * k)),
+                  after = small_entry(c, at, static_cast<std::size_t>(2 * k + 1));
     if (reflect && (before >= sizes[d] || after >= sizes[d])) {
       fail<ValueError>(c, "Padding size should be less than the corresponding input dimension, but got: padding (",
                        before, ", ", after, ") at dimension ", d, " of input ", text(self.sizes()));
@@ -43,7 +42,27 @@ void pad_ends(Infer& c, bool reflect) {
                        " would have size ", sizes[d]);
     }
   }
+}
+
+void pad_ends(Infer& c, bool reflect) {
+  const TensorImpl& self = c.tensor(0);
+  int64_t sizes[kMaxDims];
+  padded_sizes(c, self, 1, reflect, sizes);
   c.set(0, {sizes, static_cast<std::size_t>(self.ndim())}, self.dtype);
+}
+
+void pad_ends_backward(Infer& c, bool reflect) {
+  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
+  if (grad.dtype != self.dtype) {
+    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
+  }
+  int64_t sizes[kMaxDims];
+  padded_sizes(c, self, 2, reflect, sizes);
+  if (!grad.sizes().equals({sizes, static_cast<std::size_t>(self.ndim())})) {
+    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit self ", text(self.sizes()), " and padding ",
+                     text(c.ints(2)));
+  }
+  c.set(0, self.sizes(), self.dtype);
 }
 
 // Codes of interpolation and border, arguments `at` and the next.
@@ -116,28 +135,8 @@ TENON_INFER(upsample_backward) {
 
 TENON_INFER(reflection_pad) { pad_ends(c, true); }
 TENON_INFER(replication_pad) { pad_ends(c, false); }
-
-TENON_INFER(pad_backward) {
-  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
-  const IntArrayRef pad = c.ints(2);
-  const int nd = c.fixed(2) / 2;
-  if (grad.dtype != self.dtype) {
-    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
-  }
-  need_planes(c, self, nd);
-  bool fits = grad.ndim() == self.ndim();
-  for (int d = 0; fits && d < self.ndim(); ++d) {
-    const int k = self.ndim() - 1 - d;
-    const std::size_t at = static_cast<std::size_t>(2 * k);
-    fits = grad.size(d) ==
-           (k < nd ? c.take(Size(self.size(d)) + small_entry(c, 2, at) + small_entry(c, 2, at + 1)) : self.size(d));
-  }
-  if (!fits) {
-    fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit self ", text(self.sizes()), " and padding ",
-                     text(pad));
-  }
-  c.set(0, self.sizes(), self.dtype);
-}
+TENON_INFER(reflection_pad_backward) { pad_ends_backward(c, true); }
+TENON_INFER(replication_pad_backward) { pad_ends_backward(c, false); }
 
 TENON_INFER(grid_sampler_2d) { sample(c, 2); }
 TENON_INFER(grid_sampler_3d) { sample(c, 3); }

@@ -33,6 +33,15 @@ TEST(HostileSizes, PaddingThatWrapsIsRefused) {
   expect_refused([&] { (void)nn::functional::pad(x, nn::functional::PadFuncOptions({kHuge, kHuge})); }, {"pad"});
 }
 
+// Twice the far end is before the first element: the gradient was written in front of its memory.
+TEST(HostileSizes, TheGradientOfAReflectionThatIsTooLongIsRefused) {
+  const Tensor x = ones({4, 2});
+  expect_refused([&] { (void)reflection_pad1d_backward(ones({4, 4}), x, {3, -1}); }, {"less than", "(3, -1)"});
+  expect_refused([&] { (void)reflection_pad1d_backward(ones({4, 4}), x, {-1, 3}); }, {"less than", "(-1, 3)"});
+  EXPECT_EQ(reflection_pad1d_backward(ones({4, 3}), x, {1, 0}).sum().item<float>(), 12);
+  EXPECT_EQ(replication_pad1d_backward(ones({4, 4}), x, {3, -1}).sum().item<float>(), 16);
+}
+
 // A border in front that is longer than the result, the rest of which is cut off behind.
 TEST(HostileSizes, PaddingThatIsCutOffAgain) {
   const Tensor x = tensor({1.0, 2.0, 3.0}).view({1, 1, 3});

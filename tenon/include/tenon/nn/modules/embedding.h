@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/nn/cloneable.h"
+#include "tenon/nn/modules/any_value.h"
 #include "tenon/nn/options/embedding.h"
 #include "tenon/nn/pimpl.h"
 
