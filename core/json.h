@@ -22,6 +22,10 @@ class TENON_API Json {
   using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text; keys are unique
 
   Json() = default;  // null
+  // Moved alone: where the copy of a variant of strings and vectors throws, libstdc++ 12 destroys what was never made,
+  // as it takes such a variant for one that always has a value.
+  Json(Json&&) noexcept = default;
+  Json& operator=(Json&&) noexcept = default;
   Json(bool v) : v_(v) {}
   Json(int64_t v) : v_(v) {}
   Json(uint64_t v) : v_(v) {}
@@ -38,8 +42,7 @@ class TENON_API Json {
     return out;
   }
 
-  // object("key", value, "key", value, ...). Not a braced list of pairs: where an element of one cannot be copied, gcc
-  // 12 destroys elements that were never made.
+  // object("key", value, "key", value, ...).
   template <class... KeysAndValues>
   static Object object(KeysAndValues&&... members) {
     Object out;

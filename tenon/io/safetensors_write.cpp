@@ -174,10 +174,13 @@ Json value_json(const IValue& v) {
   return of("none", {});
 }
 
-Json make_metadata(const Content& content, const Plan& plan) {
+// `plan` keeps its names alone.
+Json make_metadata(const Content& content, Plan& plan) {
   Json::Object meta = Json::object("tenon.checksum", std::string(kChecksumDigits, '0'), "tenon.format", "1");
   if (!plan.extra.empty()) {
-    meta.emplace_back("tenon.tensors", Json(Json::Object(plan.extra.begin(), plan.extra.end())).dump());
+    Json::Object tensors;
+    for (auto& [name, facts] : plan.extra) tensors.emplace_back(name, std::move(facts));
+    meta.emplace_back("tenon.tensors", Json(std::move(tensors)).dump());
   }
   if (!content.values.empty()) {
     Json::Object values;
@@ -188,7 +191,7 @@ Json make_metadata(const Content& content, const Plan& plan) {
   return meta;
 }
 
-std::string header_text(const Content& content, const Plan& plan) {
+std::string header_text(const Content& content, Plan& plan) {
   try {
     Json::Object header = Json::object("__metadata__", make_metadata(content, plan));
     uint64_t offset = 0;
@@ -206,7 +209,7 @@ std::string header_text(const Content& content, const Plan& plan) {
 }
 
 // With the length in front, padded so that the data is aligned to 8 bytes.
-std::string make_header(const Content& content, const Plan& plan) {
+std::string make_header(const Content& content, Plan& plan) {
   std::string text = header_text(content, plan);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   TENON_CHECK(text.size() <= kMaxHeader, ValueError, "save: the header has ", text.size(), " bytes, the limit is ",

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <new>
 
 #include "hostile.h"
 #include "tenon/tenon.h"
@@ -84,20 +87,31 @@ std::string check(Random& r) {
   return wrong;
 }
 
-// What a call may take: beyond it the allocation fails, which must be an error like any other.
+// What a call may take: beyond it the allocation fails, which must be an error like any other. Added to what the
+// process has mapped, which is terabytes under the address sanitizer.
 void limit_memory() {
   constexpr rlim_t kBytes = rlim_t{2} << 30;
-  const rlimit limit{kBytes, kBytes};
-#ifndef __SANITIZE_ADDRESS__  // its shadow memory alone is more: ASAN_OPTIONS has the limit then (fuzzer.cmake)
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t most = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kBytes;
+  const rlimit limit{most, most};
   setrlimit(RLIMIT_AS, &limit);
-#else
-  (void)limit;
-#endif
   (void)good_call();  // plugins are loaded
 }
 
 }  // namespace
 }  // namespace tenon::fuzz
+
+#ifdef __SANITIZE_ADDRESS__
+// Its own end the process where there is no memory.
+void* operator new(std::size_t n) {
+  void* p = std::malloc(n);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+#endif
 
 int main(int argc, char** argv) {
   return tenon::fuzz::run(argc, argv,
