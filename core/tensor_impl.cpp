@@ -273,7 +273,7 @@ void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* str
   int64_t* heap = heap_for(ndim);
   Dims d = place(*this, ndim, heap);
   // The arguments may be this tensor's own numbers.
-  std::memmove(d.sizes, sizes, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+  if (ndim > 0) std::memmove(d.sizes, sizes, sizeof(int64_t) * static_cast<std::size_t>(ndim));
   if (strides != nullptr) {
     std::memmove(d.strides, strides, sizeof(int64_t) * static_cast<std::size_t>(ndim));
   } else {

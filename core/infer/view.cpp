@@ -141,8 +141,8 @@ TENON_INFER(as_strided) {
   if (!t.storage) fail<TypeError>(c, "expected a strided tensor, got one of a layout of its own; use to_dense()");
   int64_t held = static_cast<int64_t>(t.storage->bytes / t.itemsize());
   if (!empty && last >= held) {
-    fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset, " need ", last + 1,
-                     " elements but the storage holds ", held);
+    fail<ValueError>(c, "size ", text(size), ", stride ", text(stride), " and offset ", offset, " reach element ", last,
+                     " but the storage holds ", held);
   }
   check_numel(c, s);
   c.set_view(0, 0, s.sizes(), s.strides(), offset);

@@ -18,6 +18,7 @@ using namespace sdk;
 bool skipped(const Tensor& t) { return t.ndim() == 1 && t.numel() == 0; }
 
 tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
+  if (out.numel() == 0) return TN_OK;
   const int dim = wrap_dim(given, out.ndim());
   const int64_t n = tensors.size(), item = item_size(out.dtype());
   bool dense = out.contiguous();
@@ -38,7 +39,6 @@ tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
   for (int d = dim + 1; d < out.ndim(); ++d) inner *= out.size(d);
   for (int d = 0; d < dim; ++d) outer *= out.size(d);
   const int64_t row = out.size(dim) * inner;
-  if (row == 0) return TN_OK;
   char* to = out.data<char>();
   if (outer == 1) {
     int64_t at = 0;
@@ -55,7 +55,7 @@ tn_status cat(Call&, Tensor out, TensorList tensors, int64_t given) {
   parallel_for(outer, std::max<int64_t>(1, kMoveGrain * 4 / row), [&](int64_t begin, int64_t end) {
     int64_t at = 0;
     for (int64_t k = 0; k < n; ++k) {
-      if (skipped(tensors[k])) continue;
+      if (tensors[k].numel() == 0) continue;
       const int64_t width = tensors[k].size(dim) * inner;
       const char* from = tensors[k].data<char>();
       for (int64_t r = begin; r < end; ++r)

@@ -52,6 +52,7 @@ tn_status fill_tensor(Call&, Tensor out, Tensor, Tensor value) {
 TN_KERNEL(fill_Tensor, fill_tensor, dtypes("all").any_strides().mixed_dtypes().inplace("0=0"));
 
 tn_status zero(Call&, Tensor out, Tensor) {
+  if (out.numel() == 0) return TN_OK;
   if (out.contiguous()) {
     char* p = out.data<char>();
     parallel_for(out.numel() * item_size(out.dtype()), int64_t{1} << 20,

@@ -22,6 +22,7 @@ template <class Options>
 void wrap_padding(const char* name, Options& options) {
   if (!options.padding_idx()) return;
   const int64_t rows = options.num_embeddings(), given = *options.padding_idx();
+  TENON_CHECK(rows >= 0, ValueError, name, ": num_embeddings must not be negative, got ", rows);
   TENON_CHECK(given >= -rows && given < rows, ValueError, name, ": padding_idx must be within [", -rows, ", ", rows - 1,
               "], got ", given);
   if (given < 0) options.padding_idx(given + rows);

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 
 namespace tenon {
@@ -21,6 +22,12 @@ std::array<int64_t, D> sizes(const Tensor& input, const ExpandingArrayWithOption
     out[i] = w ? *w : input.size(static_cast<int64_t>(i) - static_cast<int64_t>(D));
   }
   return out;
+}
+
+// The elements of a window.
+template <std::size_t D>
+int64_t window(const char* name, const ExpandingArray<D>& kernel_size) {
+  return core::product(kernel_size->data(), static_cast<int64_t>(D)).get(name, "kernel_size");
 }
 
 // (sum of x^p over a window)^(1/p), from the mean over the window.
@@ -59,8 +66,7 @@ Tensor adaptive_max_pool1d(const Tensor& input, const AdaptiveMaxPool1dFuncOptio
 }
 
 Tensor lp_pool1d(const Tensor& input, const LPPool1dFuncOptions& options) {
-  int64_t elements = 1;
-  for (const int64_t k : *options.kernel_size()) elements *= k;
+  const int64_t elements = window("lp_pool1d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean = tenon::avg_pool1d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
@@ -95,8 +101,7 @@ Tensor adaptive_max_pool2d(const Tensor& input, const AdaptiveMaxPool2dFuncOptio
 }
 
 Tensor lp_pool2d(const Tensor& input, const LPPool2dFuncOptions& options) {
-  int64_t elements = 1;
-  for (const int64_t k : *options.kernel_size()) elements *= k;
+  const int64_t elements = window("lp_pool2d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean = tenon::avg_pool2d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);
@@ -131,8 +136,7 @@ Tensor adaptive_max_pool3d(const Tensor& input, const AdaptiveMaxPool3dFuncOptio
 }
 
 Tensor lp_pool3d(const Tensor& input, const LPPool3dFuncOptions& options) {
-  int64_t elements = 1;
-  for (const int64_t k : *options.kernel_size()) elements *= k;
+  const int64_t elements = window("lp_pool3d", options.kernel_size());
   const Tensor powers = input.pow(options.norm_type());
   const Tensor mean = tenon::avg_pool3d(powers, options.kernel_size(), options.stride(), 0, options.ceil_mode());
   return p_norm(mean, options.norm_type(), elements);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "tenon/core/sizes.h"
 #include "tenon/nn/init.h"
 #include "tenon/nn/modules/rnn.h"
 #include "tenon/ops.h"
@@ -19,7 +20,8 @@ RNNCellImplBase<Derived>::RNNCellImplBase(const RNNCellOptionsBase& options_) : 
 
 template <class Derived>
 void RNNCellImplBase<Derived>::reset() {
-  const int64_t rows = options_base.num_chunks() * options_base.hidden_size();
+  const int64_t rows =
+      (core::Size(options_base.num_chunks()) * options_base.hidden_size()).get("RNNCell", "hidden_size");
   weight_ih = this->register_parameter("weight_ih", tenon::empty({rows, options_base.input_size()}));
   weight_hh = this->register_parameter("weight_hh", tenon::empty({rows, options_base.hidden_size()}));
   const bool bias = options_base.bias();

@@ -20,7 +20,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t a = wrap("diag_embed", dim1, rank), b = wrap("diag_embed", dim2, rank);
   TENON_CHECK(a != b, ValueError, "diag_embed: dim1 and dim2 are both dimension ", a);
   std::vector<int64_t> sizes = self.sizes().vec();
-  int64_t side = sizes.back() + std::abs(offset);
+  const core::Size beside = offset < 0 ? core::Size(0) - offset : core::Size(offset);
+  const int64_t side = (beside + sizes.back()).get("diag_embed", "the size of the result");
   sizes.pop_back();
   sizes.insert(sizes.begin() + std::min(a, b), side);
   sizes.insert(sizes.begin() + std::max(a, b), side);

@@ -6,6 +6,7 @@
 
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 
@@ -123,7 +124,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   } else {
     int64_t least = self.min().item().toLong(), most = self.max().item().toLong();
     TENON_CHECK(least >= 0, ValueError, "one_hot: class ", least, " is negative");
-    if (num_classes == -1) num_classes = most + 1;
+    if (num_classes == -1) num_classes = (core::Size(most) + 1).get("one_hot", "the number of classes");
     TENON_CHECK(most < num_classes, ValueError, "one_hot: class ", most, " must be below the number of classes ",
                 num_classes);
   }

@@ -90,7 +90,7 @@ Tensor square(const Tensor& self) { return self.scalar_type() == kBool ? self.to
 
 Tensor round_decimals(const Tensor& self, int64_t decimals) {
   if (decimals == 0 || !isFloatingType(self.scalar_type())) return tenon::round(self);
-  const double ten = std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals));
+  const double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
   const Tensor x = wide(self);
   return rounded(decimals < 0 ? tenon::round(x / ten) * ten : tenon::round(x * ten) / ten, self);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/core/view.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
@@ -16,16 +17,23 @@ using core::text;
 
 int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
 
+// The product of all but the entry `at`, which may be -1 for none.
+core::Size product_without(std::vector<int64_t> sizes, int64_t at) {
+  if (at >= 0) sizes[static_cast<std::size_t>(at)] = 1;
+  return core::product(sizes.data(), static_cast<int64_t>(sizes.size()));
+}
+
+int64_t first_unknown(const std::vector<int64_t>& sizes) {
+  const auto at = std::find(sizes.begin(), sizes.end(), -1);
+  return at == sizes.end() ? -1 : at - sizes.begin();
+}
+
 // Fills in -1; what else is wrong with the shape is view's to say.
 std::vector<int64_t> without_unknown(const Tensor& self, IntArrayRef shape) {
   std::vector<int64_t> out = shape.vec();
-  int64_t known = 1, at = -1;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] == -1 && at < 0)
-      at = static_cast<int64_t>(i);
-    else
-      known *= out[i];
-  }
+  const int64_t at = first_unknown(out);
+  const core::Size product = product_without(out, at);
+  const int64_t known = product.fits() ? product.get("reshape", "the shape") : 0;
   if (at >= 0 && known > 0) out[static_cast<std::size_t>(at)] = self.numel() / known;
   return out;
 }
@@ -41,9 +49,10 @@ const Tensor& itself(const char* op, const Tensor& self) {
 Tensor reshape(const Tensor& self, IntArrayRef shape) {
   if (self.is_contiguous() || self.layout() != kStrided) return self.view(shape);
   std::vector<int64_t> full = without_unknown(self, shape);
-  int64_t strides[core::kMaxDims], numel = 1;
-  for (int64_t s : full) numel *= s;
-  if (numel != self.numel() || full.size() > static_cast<std::size_t>(core::kMaxDims) ||
+  int64_t strides[core::kMaxDims];
+  const core::Size numel = core::product(full.data(), static_cast<int64_t>(full.size()));
+  if (!numel.fits() || numel.get("reshape", "the shape") != self.numel() ||
+      full.size() > static_cast<std::size_t>(core::kMaxDims) ||
       core::view_strides(*self.unsafeGetTensorImpl(), full, strides)) {
     return self.view(shape);
   }
@@ -76,12 +85,10 @@ Tensor flatten_using_ints(const Tensor& self, int64_t start_dim, int64_t end_dim
   if (self.dim() == 0) return self.reshape({1});
   if (start_dim == end_dim) return self;
   std::vector<int64_t> shape;
-  int64_t joined = 1;
+  const int64_t joined = core::product(self.sizes().data() + start_dim, end_dim - start_dim + 1)
+                             .get("flatten", "the product of the sizes");
   for (int64_t d = 0; d < self.dim(); ++d) {
-    if (d >= start_dim && d <= end_dim)
-      joined *= self.size(d);
-    else
-      shape.push_back(self.size(d));
+    if (d < start_dim || d > end_dim) shape.push_back(self.size(d));
     if (d == end_dim) shape.push_back(joined);
   }
   return self.reshape(shape);
@@ -90,14 +97,10 @@ Tensor flatten_using_ints(const Tensor& self, int64_t start_dim, int64_t end_dim
 Tensor unflatten_int(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   dim = wrap("unflatten", dim, self.dim());
   TENON_CHECK(!sizes.empty(), ValueError, "unflatten: argument 'sizes' must not be empty");
-  int64_t size = size_of(self, dim), known = 1, unknown = -1;
+  const int64_t size = size_of(self, dim);
   std::vector<int64_t> parts = sizes.vec();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i] == -1 && unknown < 0)
-      unknown = static_cast<int64_t>(i);
-    else
-      known *= parts[i];
-  }
+  const int64_t unknown = first_unknown(parts);
+  int64_t known = product_without(parts, unknown).get("unflatten", "the product of argument 'sizes'");
   if (unknown >= 0 && known > 0 && size % known == 0) {
     parts[static_cast<std::size_t>(unknown)] = size / known;
     known = size;

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shuffles of pixels and channels, grids of positions, and the choice of the row that samples them.
 #include "tenon/core/error.h"
+#include "tenon/core/sizes.h"
 #include "tenon/ops.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
 namespace {
 
+using core::Size;
 using core::text;
 
 // Positions of the pixels of a line, from -1 to 1; with the corners aligned these are the centres of the outer ones.
@@ -16,6 +18,11 @@ Tensor line_of_positions(const Tensor& like, int64_t n, bool align_corners) {
   if (n <= 1) return tenon::zeros({n}, options);
   const Tensor line = tenon::linspace(-1, 1, n, options);
   return align_corners ? line : line * (static_cast<double>(n - 1) / static_cast<double>(n));
+}
+
+// The elements of all dimensions but the last three.
+int64_t planes_of(const char* op, const Tensor& t) {
+  return core::product(t.sizes().data(), t.dim() - 3).get(op, "the number of planes");
 }
 
 }  // namespace
@@ -32,9 +39,10 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
   const int64_t channels = self.size(-3) / r / r, height = self.size(-2), width = self.size(-1);
   std::vector<int64_t> result = self.sizes().vec();
   const std::size_t d = result.size();
-  result[d - 3] = channels, result[d - 2] = height * r, result[d - 1] = width * r;
-  int64_t planes = 1;
-  for (std::size_t i = 0; i + 3 < d; ++i) planes *= result[i];
+  result[d - 3] = channels;
+  result[d - 2] = (Size(height) * r).get("pixel_shuffle", "the height");
+  result[d - 1] = (Size(width) * r).get("pixel_shuffle", "the width");
+  const int64_t planes = planes_of("pixel_shuffle", self);
   return self.reshape({planes, channels, r, r, height, width}).permute({0, 1, 4, 2, 5, 3}).reshape(result);
 }
 
@@ -53,9 +61,9 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   const int64_t channels = self.size(-3), height = self.size(-2) / r, width = self.size(-1) / r;
   std::vector<int64_t> result = self.sizes().vec();
   const std::size_t d = result.size();
-  result[d - 3] = channels * r * r, result[d - 2] = height, result[d - 1] = width;
-  int64_t planes = 1;
-  for (std::size_t i = 0; i + 3 < d; ++i) planes *= result[i];
+  result[d - 3] = (Size(channels) * r * r).get("pixel_unshuffle", "the number of channels");
+  result[d - 2] = height, result[d - 1] = width;
+  const int64_t planes = planes_of("pixel_unshuffle", self);
   return self.reshape({planes, channels, height, r, width, r}).permute({0, 1, 3, 5, 2, 4}).reshape(result);
 }
 

@@ -72,9 +72,12 @@ Weights Layers::weights(std::size_t of_cell) const {
 }
 
 void Layers::check_params() const {
+  // Before counts of cells and weights are multiplied.
+  TENON_CHECK(count > 0 && static_cast<std::size_t>(count) <= params.size(), ValueError, name,
+              ": expected weights for ", count, " layers, got ", params.size());
   const std::size_t plain = cells() * (has_biases ? 4U : 2U);
-  TENON_CHECK(count > 0 && (params.size() == plain || projects()), ValueError, name, ": expected ", plain,
-              " weights for ", count, " layers and ", directions, " directions, got ", params.size());
+  TENON_CHECK(params.size() == plain || projects(), ValueError, name, ": expected ", plain, " weights for ", count,
+              " layers and ", directions, " directions, got ", params.size());
 }
 
 std::tuple<Tensor, Tensor, Tensor> over_layers(const Layers& l, const Tensor& input, const Tensor& h0, const Tensor& c0,

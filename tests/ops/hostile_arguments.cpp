@@ -73,6 +73,29 @@ TEST(HostileSizes, CompositesThatMultiplyArguments) {
   EXPECT_EQ(arange(4).combinations(2, true).size(0), 10);
 }
 
+// Products that are 0 or another sensible number where they wrap.
+TEST(HostileSizes, ProductsThatWrapToSomethingSensible) {
+  const Tensor none = empty({0, 8});
+  expect_refused([&] { (void)none.unflatten(0, {kQuarter, 4}); }, {"unflatten", "64 bits"});
+  expect_refused([&] { (void)none.unflatten(1, {kQuarter + 2, 4}); }, {"unflatten", "64 bits"});
+  expect_refused([&] { (void)none.transpose(0, 1).reshape({kQuarter, 4}); }, {"reshape"});
+  expect_refused([&] { (void)ones({2, 3}).t().reshape({kQuarter + 1, 4, 6}); }, {"reshape"});
+  expect_refused([&] { (void)pixel_shuffle(empty({0, 0, kHuge}), 3); }, {"pixel_shuffle", "64 bits"});
+  expect_refused([&] { (void)ones({2}).diag_embed(INT64_MIN); }, {"diag_embed", "64 bits"});
+  expect_refused([&] { (void)tenon::one_hot(full({2}, kHuge, kLong)); }, {"one_hot", "64 bits"});
+  const nn::functional::LPPool2dFuncOptions window(2, {kQuarter, 4});
+  expect_refused([&] { (void)nn::functional::lp_pool2d(ones({1, 1, 4, 4}), window); }, {"lp_pool2d", "64 bits"});
+  expect_refused([&] { nn::LSTMCell(1, kQuarter); }, {"RNNCell", "64 bits"});
+  expect_refused([&] { nn::Embedding(nn::EmbeddingOptions(INT64_MIN, 2).padding_idx(0)); }, {"num_embeddings"});
+}
+
+TEST(HostileSizes, MoreLayersThanWeights) {
+  const Tensor x = ones({3, 1, 2}), h = ones({1, 1, 4});
+  const std::vector<Tensor> weights = {ones({4, 2}), ones({4, 4})};
+  expect_refused([&] { (void)rnn_relu(x, h, weights, false, kHuge, 0.0, false, true, false); }, {"2"});
+  EXPECT_EQ(std::get<0>(rnn_relu(x, h, weights, false, 1, 0.0, false, false, false)).sizes(), IntArrayRef({3, 1, 4}));
+}
+
 TEST(HostileSizes, WindowsAndProductsThatWrapAreRefused) {
   const Tensor image = empty({0, 1, kHuge});
   EXPECT_THROW((void)conv1d(image, ones({1, 1, 1}), {}, {1}, {2}), ValueError);
