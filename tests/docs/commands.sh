@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# The lines of the documents that call `tenon` name commands and options that it has, and the project that
-# docs/plugin.md shows is the one that `tenon new-plugin` writes.
+# The lines of the documents that call `tenon` name commands and options that it has, links between documents lead to
+# files that are there, and the project that docs/plugin.md shows is the one that `tenon new-plugin` writes.
 #   commands.sh TENON SOURCE_DIR WORK_DIR
 tenon=$1 root=$2 work=$3
 failed=0
@@ -21,6 +21,14 @@ while read -r command arguments; do
 done < "$work/lines"
 echo "$(wc -l < "$work/lines") calls of tenon"
 [ -s "$work/lines" ] || failed=1
+
+for document in *.md docs/*.md docs/*/*.md examples/*/README.md; do
+  [ -e "$document" ] || continue
+  awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^)#: ]+' | sed 's/^](//' > "$work/links"
+  while read -r link; do
+    [ -e "$(dirname "$document")/$link" ] || { echo "$document links to $link, which is not there"; failed=1; }
+  done < "$work/links"
+done
 
 "$tenon" new-plugin mine --dir "$work/mine" > /dev/null || failed=1
 awk '/^```/ { take = $0 == "```cmake"; next } take' docs/plugin.md > "$work/cmake"
