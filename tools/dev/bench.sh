@@ -1,16 +1,25 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The flags of build/dev are those of a release, so its libraries serve. A reconfiguration is what names the targets in
-# a folder that was made before.
-dev_overhead() {
+# The flags of build/dev are those of the preset release, so what is there serves, and only the benchmark itself is
+# built. A reconfiguration is what names its targets in a folder that was made before.
+configure_bench() {
   setup
   cmake --preset dev -DTENON_BUILD_BENCH=ON >/dev/null
+}
+
+dev_bench() {
+  case "${1:-}" in -h | --help) exec bench/run.sh --help ;; esac
+  configure_bench
+  build dev bench
+  exec bench/run.sh "$@"
+}
+
+dev_overhead() {
+  configure_bench
   build dev bench_count
   bench/overhead.sh build/dev "$@"
 }
-
-dev_bench() { build release all bench && exec bench/run.sh "$@"; }
 
 dev_peers() {
   packages+=(python3-pip)
