@@ -31,6 +31,18 @@ example_plugin() {
   export TENON_ADD_PLUGIN_PATH="$PWD/build/$name/lib"
 }
 
+# The same for any device: where it is one of this tree's, the plugins that serve it.
+device_plugins() {
+  example_plugin "$@"
+  local name target targets=()
+  name=$(device_of "$@")
+  case "$name" in "" | cpu) return 0 ;; esac
+  for target in "tenon_$name" "tenon_sparse_$name"; do
+    ! ninja -C build/dev -t query "$target" >/dev/null 2>&1 || targets+=("$target")
+  done
+  [ ${#targets[@]} = 0 ] || build dev "${targets[@]}"
+}
+
 dev_build() { build "$@"; }
 
 dev_clean() { rm -rf build; }

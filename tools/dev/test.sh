@@ -20,9 +20,10 @@ dev_op() {
   build/dev/bin/tenon_check --op "$1"
 }
 
+# The cases hold strided tensors and sparse ones.
 dev_oracle() {
-  build dev tenon_oracle tenon_cpu
-  example_plugin "$@"
+  build dev tenon_oracle tenon_cpu tenon_sparse
+  device_plugins "$@"
   case "${1:-}" in "" | -*) set -- tests/oracle "$@" ;; esac
   exec build/dev/bin/tenon_oracle "$@"
 }
