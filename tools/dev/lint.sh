@@ -4,6 +4,12 @@
 # What CI refuses without building anything, and formatting.
 sources() { git ls-files '*.c' '*.h' '*.cpp' '*.cu' '*.cuh' | grep -v '^tests/golden/'; }
 
+# Files of shell, by their name or by their first line.
+scripts() {
+  { git ls-files '*.sh'
+    git grep -nIE '^#!.*[/ ](ba|da)?sh( |$)' | sed -n 's/^\([^:]*\):1:.*/\1/p'; } | sort -u
+}
+
 # complain WHAT LINES: of dev_lint, whose `failed` it sets
 complain() {
   printf '%s\n' "$2" | sed "s|^|  |"
@@ -59,11 +65,30 @@ lint_form() {
   [ -z "$hits" ] || complain "files differ from .clang-format (./dev fmt)" "$hits"
 }
 
+lint_citations() {
+  local hits
+  hits=$(git grep -lIE '\.md|[A-Z]{2}[0-9]{2}|[A-Z]-[0-9]{2}' -- ':!tests/golden' ':!tests/oracle' ':!tests/lint' |
+    xargs awk -f tools/lint/citations.awk)
+  [ -z "$hits" ] || complain "cited, and neither in the tree nor explained there" "$hits"
+}
+
+# Those of tools/dev are read where dev reads them.
+lint_scripts() {
+  local hits
+  hits=$(scripts | xargs wc -l | awk '$1 > 150 && $2 != "total" {print $2 ": " $1 " lines"}')
+  [ -z "$hits" ] || complain "files of shell over 150 lines" "$hits"
+  command -v shellcheck >/dev/null || { echo "lint: shellcheck is not installed, and was not run"; return 0; }
+  hits=$(scripts | grep -v '^tools/dev/' | xargs shellcheck -a -x -P SCRIPTDIR -e SC1007 -f gcc || true)
+  [ -z "$hits" ] || complain "shellcheck" "$hits"
+}
+
 dev_lint() {
   local failed=0
   lint_layers
   lint_hazards
   lint_form
+  lint_citations
+  lint_scripts
   [ $failed = 0 ] && echo "lint: clean"
   return $failed
 }
