@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # Called by ./dev bench.
+# shellcheck disable=SC2030,SC2031  # what `count` sets is its own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +26,7 @@ The whole table:
 EOT
 }
 
-build=build/release args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" markdown=()
+build=build/dev args=() names="" whose="ours peer" counts="" rows="" threads="" busy="" markdown=()
 while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help) usage; exit 0 ;;
@@ -48,6 +49,12 @@ ours="$PWD/$build/lib/libbench_ours.so" peer="$PWD/$build/lib/libbench_peer.so" 
 sides=(--ours "$ours" --commit "$(git describe --always --dirty 2>/dev/null || echo unknown)")
 [ ! -e "$floors" ] || sides+=(--floors "$floors")
 [ "$whose" = ours ] || [ ! -e "$peer" ] || sides+=(--peer "$peer")
+# The plugins of the tests lie beside those that are measured, and a process reads the manifests of all that it finds.
+if [ -z "${TENON_PLUGIN_PATH:-}${TENON_ADD_PLUGIN_PATH:-}" ]; then
+  export TENON_PLUGIN_PATH="$PWD/$build/bench/plugins"
+  mkdir -p "$TENON_PLUGIN_PATH"
+  ln -sf "$PWD/$build"/lib/libtenon_{cpu,sparse,null}.{so,json} "$TENON_PLUGIN_PATH"
+fi
 for p in startup compile_all; do
   [ ! -e "$build/bin/bench_$p" ] || sides+=(--process-ours "$p=$build/bin/bench_$p")
   [ "$whose" = ours ] || [ ! -e "$build/bin/bench_${p}_peer" ] || sides+=(--process-peer "$p=$build/bin/bench_${p}_peer")
@@ -93,7 +100,8 @@ if [ -n "$names" ]; then
   exit 0
 fi
 # A virtual machine may offer AMX without saying how its tiles look: oneDNN then dies with SIGILL in bfloat16.
-export ONEDNN_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}" DNNL_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}"
+export ONEDNN_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}"
+export DNNL_MAX_CPU_ISA="$ONEDNN_MAX_CPU_ISA"
 if [ -n "$busy" ] && [ "$busy" != 0 ]; then
   args+=(--busy "$busy")
   rows="${rows:-digits_epoch|mm_1024_f32}" threads="${threads:-2}"

@@ -107,7 +107,7 @@ Impl new_alike(const TensorImpl& t, ScalarType dtype);
 // dispatch.cpp: the trampoline. True if the kernel did it, false if it declined; throws its error.
 bool run_kernel(CallFrame& f, KernelEntry& e);
 
-// ladder.cpp: what serves a call without a native kernel. Throws PL03 with a reason for each rung.
+// ladder.cpp: what serves a call without a native kernel. Throws NotImplementedError with a reason for each rung.
 // `declined`: the kernel that was asked, if there was one.
 void climb(CallFrame& f, const KernelEntry* declined);
 // Result k, cast to `dtype`, becomes the frame's own; a given output is written.

@@ -115,7 +115,7 @@ bool sums_to(IntArrayRef from, IntArrayRef to) {
   return true;
 }
 
-// AG16, or the gradient in its argument's shape and dtype.
+// The gradient in its argument's shape and dtype; an error if it cannot be brought to them.
 Tensor checked_gradient(const std::string& label, std::size_t at, const Tensor& g, const FunctionNode::Shape& of) {
   if (!g.defined()) return g;
   if (!sums_to(g.sizes(), of.sizes)) {

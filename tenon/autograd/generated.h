@@ -82,7 +82,8 @@ inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
 void set_history(const Tensor& t, Node& node, uint32_t output_nr);
 // The result of a view row knows its base.
 void set_view(const Tensor& view, const Tensor& of);
-// Before an in-place call: AG07 for leaves, refused views, inference tensors outside of InferenceMode.
+// Before an in-place call: refuses leaves that require grad, views that cannot be written, and inference tensors
+// outside of InferenceMode.
 void check_inplace(int id, const Tensor& self);
 // The same for a write that a program makes itself; `caller` names it in errors.
 void check_written(const char* caller, const Tensor& self);
@@ -92,7 +93,8 @@ void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at
 Tensor view_of_slices(const Node& node, const Tensor& saved);
 // After one whose result is constant between jumps (comparisons, logic): the gradient of what was there is zero.
 void zero_history(const Tensor& self);
-// AG08.
+// An error that names an argument which requires grad, in a call that is not recorded: a list that is written to, or
+// anything beside out=.
 void refuse_recorded(int id, const char* arg, TensorList list);
 void refuse_tracked(int id, const char* arg, const Tensor& t);
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t);
@@ -100,7 +102,7 @@ template <class List>
 auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.begin(), void()) {
   for (const auto& t : list) refuse_tracked(id, arg, t);
 }
-// Before a call that writes to out=: AG08, and inference tensors outside of InferenceMode.
+// Before a call that writes to out=: refuses tensors that require grad, and inference tensors outside of InferenceMode.
 void check_out(int id, const char* arg, const Tensor& out);
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
 // What a factory made, with what the schema of its row has no argument for. Of a tensor that nobody else holds nobody

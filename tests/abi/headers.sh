@@ -15,6 +15,7 @@ for header in "$@"; do
       *) options="-std=c11 -x c" ;;
     esac
     tried=$((tried + 1))
+    # shellcheck disable=SC2086
     echo "#include \"$header\"" |
       $compiler $options -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$include" - || {
       echo "$header fails with $compiler $options" >&2

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh disable=SC2034
 # Read by the scripts of this folder, which are called with
 #   SCRIPT.sh CMAKE BUILD_DIR WORK_DIR CXX CC [SANITIZERS]
 set -e

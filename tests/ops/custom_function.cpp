@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the backward of a program's own function may return: AG14, AG16, and what is put right.
+// What the backward of a program's own function may return: what is an error (their number, a shape, a device), and
+// what is put right.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"

@@ -40,7 +40,7 @@ bool close(const Tensor& a, const Tensor& b, double tolerance) {
 
 }  // namespace
 
-// L-01: every pair of ranks from 1 to 5.
+// Every pair of ranks from 1 to 5.
 TEST(Matmul, AllPairsOfRanks) {
   const std::vector<std::vector<int64_t>> lefts = {{4}, {3, 4}, {2, 3, 4}, {5, 1, 3, 4}, {2, 5, 1, 3, 4}};
   const std::vector<std::vector<int64_t>> rights = {{4}, {4, 6}, {2, 4, 6}, {5, 2, 4, 6}, {1, 5, 2, 4, 6}};
@@ -92,7 +92,6 @@ TEST(Matmul, StridesAndSizesAroundTheBlocks) {
   }
 }
 
-// L-02
 TEST(Matmul, BetaZeroDoesNotReadTheAddend) {
   const Tensor nan = full({2, 3}, std::numeric_limits<double>::quiet_NaN());
   const Tensor out = addmm(nan, ones({2, 4}), ones({4, 3}), 0, 2);

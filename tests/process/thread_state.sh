@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # thread_state.sh NM READELF LIBRARY..: none registers destructors of threads, for which the C library ends the process
 # where memory is short; and none that is opened late, a plugin, has a thread-local block, which is the same.
-nm=$1 readelf=$2
+nm=$1 readelf=$2 failed=0
 shift 2
 [ $# -gt 0 ] || exit 2
 for library in "$@"; do
@@ -19,4 +19,4 @@ for library in "$@"; do
     *" TLS "*) echo "$library has thread-local variables"; failed=1 ;;
   esac
 done
-exit ${failed:-0}
+exit $failed

@@ -5,7 +5,7 @@
 # the oracle's cases, the demo, and bench rows beside torch's where it is installed. One table, in OUT (default: out).
 # Nine minutes at most. Without a device every step says so. The table is one for bench/results/.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
+cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 out="${OUT:-$PWD/out}"
 mkdir -p "$out"
 table="$out/$(date -u +%F)-gpu.md"
@@ -80,6 +80,7 @@ fi
   echo
   echo "| row | what | unit | Tenon | torch | the device itself |"
   echo "|---|---|---|---|---|---|"
+  # shellcheck disable=SC2046
   awk -F'\t' 'FNR == 1 {side = FILENAME; sub(".*/", "", side)}
     NF == 4 {
       key = $1 "\t" $2 "\t" $4

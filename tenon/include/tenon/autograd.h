@@ -13,7 +13,7 @@ using variable_list = std::vector<Tensor>;
 using tensor_list = std::vector<Tensor>;
 
 // Adds to .grad of every leaf below the tensors, or to .grad of the inputs alone, leaves or not, if there are any. A
-// gradient may be left out for one-element tensors (AG03).
+// gradient may be left out for one-element tensors.
 TENON_API void backward(const variable_list& tensors, const variable_list& grad_tensors = {},
                         std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
                         const variable_list& inputs = {});

@@ -12,7 +12,7 @@ namespace tenon {
 
 namespace detail {
 // Nested braces of one kind of number. The dtype is that of the numbers: int64 for integers, the default dtype for
-// floating ones, bool for bools; TS07 when rows differ in length.
+// floating ones, bool for bools; ValueError when rows differ in length.
 class TENON_API TensorData {
  public:
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>

@@ -66,7 +66,7 @@ class TENON_API Tensor {
   IntArrayRef sizes() const { return get().sizes(); }
   IntArrayRef shape() const { return get().sizes(); }
   IntArrayRef strides() const { return strided().strides(); }
-  int64_t size(int64_t d) const;  // negative counts from the end; IndexError TS05
+  int64_t size(int64_t d) const;  // negative counts from the end; IndexError when out of range
   int64_t stride(int64_t d) const;
   int64_t numel() const { return get().numel; }
   int64_t storage_offset() const { return strided().storage_offset(); }
@@ -136,7 +136,7 @@ class TENON_API Tensor {
     check_accessor(N);
     return TensorAccessor<T, N>(data_ptr<T>(), sizes().data(), strides().data());
   }
-  bool is_nonzero() const;  // of one element; TS03 otherwise
+  bool is_nonzero() const;  // of one element; ValueError otherwise
 
   // History.
   bool requires_grad() const {
@@ -233,7 +233,8 @@ class TENON_API Tensor {
   Tensor& float_power_(const Tensor& exponent) const;
   Tensor& float_power_(const Scalar& exponent) const;
 
-  // The same elements under another geometry, in this tensor. Counts as a write: AG02 for what was saved before.
+  // The same elements under another geometry, in this tensor. Counts as a write: backward refuses what
+  // was saved before.
   Tensor& t_() const;
   Tensor& transpose_(int64_t dim0, int64_t dim1) const;
   Tensor& swapaxes_(int64_t axis0, int64_t axis1) const { return transpose_(axis0, axis1); }

@@ -18,7 +18,7 @@ struct Block {
   void* owner;      // the allocator's own; null for small host blocks, whose bytes then suffice to free them
 };
 
-// OutOfMemoryError (CU03) after one retry with an emptied cache.
+// OutOfMemoryError after one retry with an emptied cache.
 TENON_API Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream);
 TENON_API void cache_free(int slot, int index, const Block& b, tn_stream* stream) noexcept;
 // The block is used on a further stream; it is not reused before that stream passed this point.

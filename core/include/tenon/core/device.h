@@ -24,7 +24,7 @@ class TENON_API Device {
  public:
   using Type = DeviceType;
   Device(DeviceType type = DeviceType::CPU, DeviceIndex index = -1);
-  Device(const std::string& text);  // "cpu", "cuda:1"; ValueError names what is wrong (TS09, TS10)
+  Device(const std::string& text);  // "cpu", "cuda:1"; ValueError names what is wrong
   Device(std::string_view text) : Device(std::string(text)) {}
   Device(const char* text) : Device(std::string(text)) {}
   DeviceType type() const noexcept { return type_; }
@@ -78,10 +78,10 @@ TENON_API int attach_device(int slot, const tn_device_api* api);
 TENON_API void detach_device(int slot) noexcept;
 // Opens the plugins that serve the device if that has not been tried; true if the device has memory now.
 TENON_API bool ensure_device(int slot);
-// The slot of a type, its plugin opened. BackendError says where a plugin was looked for (T-22).
+// The slot of a type, its plugin opened. BackendError says where a plugin was looked for.
 TENON_API int usable_slot(DeviceType type);
 // With the index filled in: the current one of this thread where it was -1, 0 for the host. Throws as usable_slot
-// does, and ValueError (TS10) for an ordinal that the device does not have.
+// does, and ValueError for an ordinal that the device does not have.
 TENON_API Device resolve(Device d);
 // The host has index 0 across the ABI and -1 in a Device, so that a tensor's device equals Device("cpu").
 TENON_API tn_device abi_device(Device d);

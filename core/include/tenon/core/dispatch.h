@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calling an op: the journey of architecture.md section 3, steps 2 to 6, and the ladder of section 4.
+// Calling an op, and what happens when its device has no kernel for it.
 #pragma once
 
 #include "tenon/core/infer.h"
@@ -17,8 +17,8 @@ TENON_API void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking = false)
 // The one element, read back from the device.
 TENON_API Scalar item(TensorImpl& t);
 
-// What happens when a device has no native kernel (frame.md: the ladder is loud). Forbid refuses decompositions and
-// staging, ForbidStaging only that a call leaves the device.
+// What happens when a device has no native kernel; every use of a fallback is counted. Forbid refuses decompositions
+// and staging, ForbidStaging only that a call leaves the device.
 enum class Fallback : uint8_t { Allow, Warn, Forbid, ForbidStaging };
 TENON_API void set_fallback(Fallback f);
 TENON_API Fallback fallback();

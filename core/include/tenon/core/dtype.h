@@ -110,7 +110,7 @@ struct CppTypeToScalarType;
 #include "tenon/core/dtypes.def"
 #undef TENON_DTYPE
 
-// The dtype of factories without one; float32 at start. Thread-safe; TypeError unless floating (TS06).
+// The dtype of factories without one; float32 at start. Thread-safe; TypeError unless floating.
 TENON_API ScalarType get_default_dtype() noexcept;
 TENON_API void set_default_dtype(ScalarType t);
 

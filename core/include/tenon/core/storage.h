@@ -18,7 +18,7 @@ using Deleter = void (*)(void* context, void* data);
 // their own. Threads: any may hold references; writes follow the rules of the data itself.
 class TENON_API Storage : public RefCounted {
  public:
-  // From the device's caching allocator, uninitialised. OutOfMemoryError (CU03) when the device has none left.
+  // From the device's caching allocator, uninitialised. OutOfMemoryError when the device has none left.
   static Ref<Storage> make(int slot, int index, uint64_t bytes);
   // Memory of somebody else's; `deleter` runs once, when the last reference goes. It may be null. When wrap throws,
   // the memory is still the caller's.

@@ -26,7 +26,7 @@ using variable_list = std::vector<Tensor>;
 
 class TENON_API AutogradContext {
  public:
-  // Once, in forward: tensors whose change before backward is an error (AG02).
+  // Once, in forward: tensors whose change before backward is an error.
   void save_for_backward(variable_list to_save);
   variable_list get_saved_variables() const;
   // Inputs that forward writes to. It must return them; a leaf that requires grad cannot be one.

@@ -62,7 +62,7 @@ struct InferenceMode : ModeGuard {
 };
 
 namespace compat {
-// The rules of the 0.4 era, for this thread, as decisions.md lists them.
+// PyTorch 0.4's rules on dtypes, comparison, division and factories, for this thread.
 struct Era04 : ModeGuard {
   Era04() : ModeGuard(autograd::mode() | autograd::kEra04) {}
 };

@@ -40,7 +40,7 @@ class TENON_API OptimizerOptions {
   virtual double get_lr() const = 0;
   virtual void set_lr(double lr) = 0;
   virtual void fields(FieldVisitor& visitor) = 0;
-  // ValueError OP02 for a value that makes no sense.
+  // ValueError for a value that is out of range.
   virtual void check() const = 0;
 };
 
@@ -111,7 +111,7 @@ class TENON_API Optimizer {
   Optimizer& operator=(Optimizer&&) = default;
   virtual ~Optimizer();
 
-  // ValueError OP01: an empty list, a parameter that is no leaf, does not require grad or is in a group already.
+  // ValueError: an empty list, a parameter that is not a leaf, does not require grad or is in a group already.
   void add_param_group(const OptimizerParamGroup& param_group);
   void add_parameters(const std::vector<Tensor>& parameters);
 

@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: Copyright the Tenon authors
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What CI refuses without building anything, and formatting.
+sources() { git ls-files '*.c' '*.h' '*.cpp' '*.cu' '*.cuh' | grep -v '^tests/golden/'; }
+
+# Files of shell, by their name or by their first line.
+scripts() {
+  { git ls-files '*.sh'
+    git grep -nIE '^#!.*[/ ](ba|da)?sh( |$)' | sed -n 's/^\([^:]*\):1:.*/\1/p'; } | sort -u
+}
+
+# complain WHAT LINES: of dev_lint, whose `failed` it sets
+complain() {
+  printf '%s\n' "$2" | sed "s|^|  |"
+  echo "lint: $1"
+  failed=1
+}
+
+# Who may include and name whom.
+lint_layers() {
+  local hits
+  hits=$(git grep -nE '#include *[<"](core/|tenon/(core|tensor|autograd|nn|ops|types|optim|data|plugins))' -- \
+    'plugin_*' 'sdk/include' 'abi' 'tests/ref' 'tests/null' || true)
+  [ -z "$hits" ] || complain "a plugin, the SDK or the ABI reaches above abi/" "$hits"
+  hits=$(git grep -nE '#include *[<"](tenon/(tensor|autograd|nn|ops|types|optim|data)|plugin_|plugins/|tenon/plugins)' -- core || true)
+  [ -z "$hits" ] || complain "core/ looks up" "$hits"
+  hits=$(git grep -nE '#include *[<"]tenon/(tensor|autograd|nn|ops|types|optim|data)' -- plugins || true)
+  [ -z "$hits" ] || complain "the loader looks up" "$hits"
+  # The second coo is not that of coordinate, cooperate or cooldown.
+  hits=$({ git grep -niE 'coo|sparse' -- core plugins ':!core/ops'
+    git grep -niE 'coo([^lpr]|$)|sparse' -- 'tenon/*.h' 'tenon/*.cpp' ':!tenon/types.cpp' \
+      ':!tenon/include/tenon/types.h' ':!tenon/*embedding*' ':!tenon/*nn/init.*' ':!tenon/*optim/sparse_adam*' \
+      ':!tenon/*optim/adagrad*' ':!tenon/*compat*'; } | grep -v '#include "tenon/optim/sparse_adam.h"' || true)
+  [ -z "$hits" ] || complain "a layout of a plugin's is named where all layouts are alike" "$hits"
+}
+
+# What the compiler lets pass.
+lint_hazards() {
+  local hits
+  hits=$(git ls-files core/infer | xargs awk -f tools/lint/sizes.awk)
+  [ -z "$hits" ] || complain "arithmetic on a caller's integers that may wrap: use Size (tenon/core/sizes.h)" "$hits"
+  hits=$(git grep -nE '\b(std::cout|std::cerr|printf\(|abort\(\)|std::exit|[^_]exit\()' -- core plugins plugin_cpu 'tenon/*.cpp' |
+    grep -vE 'snprintf|debugger|_exit|puts' || true)
+  [ -z "$hits" ] || complain "a library prints or exits" "$hits"
+  hits=$(git ls-files core plugins sdk tenon 'plugin_*' | grep -E '\.(h|cpp|cu|cuh)$' |
+    xargs awk -f tools/lint/noexcept.awk tools/lint/noexcept.allow)
+  [ -z "$hits" ] || complain "noexcept, and it may allocate (tools/lint/noexcept.allow takes reasons)" "$hits"
+  hits=$(git grep -nE '^[^/]*\bthread_local\b' -- core plugins sdk tenon 'plugin_*' |
+    grep -vE 'thread_local (bool|int|uint32_t|char|ThreadCapture|[A-Za-z:]+\*) ' || true)
+  [ -z "$hits" ] || complain "thread_local of a type that may have a destructor (core: thread_end.h)" "$hits"
+}
+
+lint_form() {
+  local hits
+  hits=$(git grep -nwE 'TO''DO|FIX''ME|XX''X' -- '*.c' '*.h' '*.cpp' '*.ops' '*.cmake' || true)
+  [ -z "$hits" ] || complain "leftovers" "$hits"
+  hits=$(sources | xargs wc -l | awk '$1 > 600 && $2 != "total" {print $2 ": " $1 " lines"}')
+  [ -z "$hits" ] || complain "files over 600 lines" "$hits"
+  hits=$(git grep -nE '^[^|].{120}' -- '*.md' ':!bench/results' || true)
+  [ -z "$hits" ] || complain "documents over 120 columns, tables apart" "$hits"
+  hits=$(sources | xargs grep -L 'SPDX-License-Identifier' || true)
+  [ -z "$hits" ] || complain "no licence header" "$hits"
+  hits=$(tools/readme/figures.sh --check 2>&1 || true)
+  [ -z "$hits" ] || complain "README's figures are not those of bench/results (tools/readme/figures.sh renews them)" "$hits"
+  hits=$(sources | xargs -P "$jobs" -n 40 clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(c|h|cpp|cu|cuh):' | sort -u || true)
+  [ -z "$hits" ] || complain "files differ from .clang-format (./dev fmt)" "$hits"
+}
+
+lint_citations() {
+  local hits
+  hits=$(git grep -lIE '\.md|[A-Z]{2}[0-9]{2}|[A-Z]-[0-9]{2}' -- ':!tests/golden' ':!tests/oracle' ':!tests/lint' |
+    xargs awk -f tools/lint/citations.awk)
+  [ -z "$hits" ] || complain "cited, and neither in the tree nor explained there" "$hits"
+}
+
+# Those of tools/dev are read where dev reads them.
+lint_scripts() {
+  local hits
+  hits=$(scripts | xargs wc -l | awk '$1 > 150 && $2 != "total" {print $2 ": " $1 " lines"}')
+  [ -z "$hits" ] || complain "files of shell over 150 lines" "$hits"
+  command -v shellcheck >/dev/null || { echo "lint: shellcheck is not installed, and was not run"; return 0; }
+  hits=$(scripts | grep -v '^tools/dev/' | xargs shellcheck -a -x -P SCRIPTDIR -e SC1007 -f gcc || true)
+  [ -z "$hits" ] || complain "shellcheck" "$hits"
+}
+
+dev_lint() {
+  local failed=0
+  lint_layers
+  lint_hazards
+  lint_form
+  lint_citations
+  lint_scripts
+  [ $failed = 0 ] && echo "lint: clean"
+  return $failed
+}
+
+dev_fmt() { sources | xargs -P "$jobs" -n 40 clang-format -i; }
