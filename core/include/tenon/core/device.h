@@ -78,7 +78,7 @@ TENON_API int attach_device(int slot, const tn_device_api* api);
 TENON_API void detach_device(int slot) noexcept;
 // Opens the plugins that serve the device if that has not been tried; true if the device has memory now.
 TENON_API bool ensure_device(int slot);
-// The slot of a type, its plugin opened. BackendError says where a plugin was looked for (T-22).
+// The slot of a type, its plugin opened. BackendError says where a plugin was looked for.
 TENON_API int usable_slot(DeviceType type);
 // With the index filled in: the current one of this thread where it was -1, 0 for the host. Throws as usable_slot
 // does, and ValueError (TS10) for an ordinal that the device does not have.

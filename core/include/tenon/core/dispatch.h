@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calling an op: the journey of architecture.md section 3, steps 2 to 6, and the ladder of section 4.
+// Calling an operator, and what happens where a device has no kernel for it: docs/design/dispatch.md.
 #pragma once
 
 #include "tenon/core/infer.h"
@@ -17,7 +17,7 @@ TENON_API void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking = false)
 // The one element, read back from the device.
 TENON_API Scalar item(TensorImpl& t);
 
-// What happens when a device has no native kernel (frame.md: the ladder is loud). Forbid refuses decompositions and
+// What happens when a device has no native kernel. Every fallback is counted; Forbid refuses decompositions and
 // staging, ForbidStaging only that a call leaves the device.
 enum class Fallback : uint8_t { Allow, Warn, Forbid, ForbidStaging };
 TENON_API void set_fallback(Fallback f);

@@ -101,7 +101,7 @@ class Infer {
   std::string arg(int i) const;
   // Wraps a dimension counted from the end; IndexError TS05. A 0-dim tensor counts as one dimension.
   int dim(int64_t d, int ndim) const;
-  // A result dtype by type promotion over tensors and numbers (decisions.md): category, then width; 0-dim tensors and
+  // A result dtype by type promotion over tensors and numbers: category, then width; 0-dim tensors and
   // numbers do not widen a dimensioned tensor of their category.
   ScalarType promoted(std::initializer_list<int> args) const;
   // Broadcast shape of several tensors into output k. BC01 otherwise.

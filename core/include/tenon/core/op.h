@@ -140,7 +140,7 @@ extern TENON_API Op g_rows[];
 TENON_API Op& op_at(int index);
 TENON_API int op_count();
 TENON_API Op* find_op(std::string_view name);  // "add.Tensor"; null if unknown
-// As find_op, but throws with the closest names (T-22).
+// As find_op, but throws with the closest names.
 TENON_API Op& get_op(std::string_view name);
 // What the row's `dtypes` line admits; grows when a plugin registers a dtype of an admitted class.
 TENON_API bool op_takes(const Op& op, ScalarType t);

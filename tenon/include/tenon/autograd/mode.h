@@ -62,7 +62,7 @@ struct InferenceMode : ModeGuard {
 };
 
 namespace compat {
-// The rules of the 0.4 era, for this thread, as decisions.md lists them.
+// The rules of the 0.4 era, for this thread: the lines `era04` in core/ops (docs/adding_an_op.md).
 struct Era04 : ModeGuard {
   Era04() : ModeGuard(autograd::mode() | autograd::kEra04) {}
 };

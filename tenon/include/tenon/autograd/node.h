@@ -67,7 +67,7 @@ class TENON_API Node : public core::RefCounted {
   static void destroy(Node* n) noexcept;
 };
 
-// Nodes alive in this process (G-11).
+// Nodes alive in this process.
 TENON_API int64_t live_nodes() noexcept;
 
 // A node with a fixed number of edges in itself; with 0, make_edges sets them at run time.
