@@ -11,7 +11,7 @@ namespace tenon::plugins {
 namespace {
 
 // What was thrown on this thread and not told yet, and what was told last. A pointer: static thread-local space is
-// scarce (docs/design.md). Of the few threads that meet such a plugin; never freed.
+// scarce (docs/design/core.md). Of the few threads that meet such a plugin; never freed.
 struct Texts {
   std::string thrown, told;
 };

@@ -59,6 +59,8 @@ lint_form() {
   [ -z "$hits" ] || complain "files over 600 lines" "$hits"
   hits=$(git grep -nE '^[^|].{120}' -- '*.md' ':!bench/results' || true)
   [ -z "$hits" ] || complain "documents over 120 columns, tables apart" "$hits"
+  hits=$(tools/lint/docs.sh)
+  [ -z "$hits" ] || complain "documents: a refused word (budgets only fall), a file that is not there, or a setting left out" "$hits"
   hits=$(sources | xargs grep -L 'SPDX-License-Identifier' || true)
   [ -z "$hits" ] || complain "no licence header" "$hits"
   hits=$(tools/readme/figures.sh --check 2>&1 || true)
