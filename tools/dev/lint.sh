@@ -82,7 +82,7 @@ lint_scripts() {
   hits=$(scripts | xargs wc -l | awk '$1 > 150 && $2 != "total" {print $2 ": " $1 " lines"}')
   [ -z "$hits" ] || complain "files of shell over 150 lines" "$hits"
   command -v shellcheck >/dev/null || { echo "lint: shellcheck is not installed, and was not run"; return 0; }
-  hits=$(scripts | grep -v '^tools/dev/' | xargs shellcheck -a -x -P SCRIPTDIR -e SC1007 -f gcc || true)
+  hits=$(scripts | grep -v '^tools/dev/' | xargs shellcheck -a -x -P SCRIPTDIR -e SC1007,SC2015,SC2016 -f gcc || true)
   [ -z "$hits" ] || complain "shellcheck" "$hits"
 }
 
