@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "core/device_registry.h"
+#include "core/device/device_registry.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/storage.h"

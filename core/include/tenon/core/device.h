@@ -73,9 +73,6 @@ TENON_API int device_slot_from_name(std::string_view name);
 TENON_API int device_slot_from_abi(int32_t abi_type);  // -1 if unknown
 // Reserves a slot for a name (idempotent); the API follows when the plugin opens.
 TENON_API int reserve_device(std::string_view name);
-// Asks the plugin for count, flags. Throws BackendError when it fails. Returns the count, of which kMaxOrdinals serve.
-TENON_API int attach_device(int slot, const tn_device_api* api);
-TENON_API void detach_device(int slot) noexcept;
 // Opens the plugins that serve the device if that has not been tried; true if the device has memory now.
 TENON_API bool ensure_device(int slot);
 // The slot of a type, its plugin opened. BackendError says where a plugin was looked for (T-22).

@@ -156,13 +156,10 @@ class TENON_API OpRegistration {
   std::vector<int> keep();  // indices, for withdraw_op
 
  private:
-  friend TENON_API int register_op(const tn_schema&);
+  friend int register_op(const tn_schema&, InferFn);
   std::vector<int> added_;
   OpRegistration* outer_;
 };
-// Adds an op, or brings back one with the same schema that was withdrawn; returns its index. ValueError if the schema
-// cannot be read, the name is taken, or no registration is under way.
-TENON_API int register_op(const tn_schema& schema);
 // The op stays known, and calls say that its plugin is gone.
 TENON_API void withdraw_op(int index) noexcept;
 // Ops of the build have none.

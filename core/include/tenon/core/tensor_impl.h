@@ -142,4 +142,7 @@ TENON_API void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strid
 TENON_API uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes,
                                   const int64_t* strides);
 
+// A row-majortensor of the shape and on the device of another, which is row-major itself.
+Impl new_alike(const TensorImpl& t, ScalarType dtype);
+
 }  // namespace tenon::core
