@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "core/base/in_flight.h"
-#include "core/device/device_registry.h"
+#include "core/device/device.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/backend_source.h"
 #include "tenon/core/error.h"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/core/layout.h"
+#include "tenon/core/tensor_impl.h"
 
 namespace tenon::core {
 

@@ -6,13 +6,18 @@
 #include <mutex>
 #include <tuple>
 
-#include "core/dispatch/call.h"
-#include "core/device/capture.h"
-#include "core/dispatch/registered_dtype.h"
 #include "core/base/in_flight.h"
-#include "core/dispatch/primitives.h"
 #include "core/base/settings.h"
+#include "core/device/capture.h"
+#include "core/dispatch/arguments.h"
+#include "core/dispatch/byte_copy.h"
+#include "core/dispatch/fallback.h"
+#include "core/dispatch/prepare.h"
+#include "core/dispatch/primitives.h"
+#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/run_kernel.h"
 #include "tenon/core/backend_source.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 
@@ -227,6 +232,37 @@ bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
     f.restore_args();
   }
   return false;
+}
+
+// For calls with a dtype that a plugin registered: computed in float32. False if there is none in this call.
+bool call_as_float(CallFrame& f, const std::string& reason) {
+  auto known = [](ScalarType t) { return foreign(t) && dtype_ext(t) != nullptr; };
+  bool any = false;
+  std::vector<std::pair<TensorImpl*, Impl>> mutated;
+  Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
+    if (!known(t.dtype)) return Impl();
+    any = true;
+    Impl floats = new_tensor(f.op().name, kFloat, t.slot, t.index, t.ndim(), t.view.sizes);
+    copy(*floats, t);
+    if (f.op().args[i].mutates) mutated.emplace_back(&t, floats);
+    return floats;
+  });
+  for (int i = 0; i < f.op().n_args; ++i) {
+    if (f.op().args[i].type == ArgType::Generator) args.in[i] = f.in[i];  // reserved already
+    if (args.in[i].tag != TN_TAG_DTYPE || !known(dtype_from_abi(args.in[i].u.dtype))) continue;
+    any = true;
+    args.in[i].u.dtype = abi_dtype(kFloat);
+  }
+  if (!any) return false;
+  count_fallback(f, "cast", reason, 0);
+  TensorImpl* outs[kMaxOutputs] = {};
+  call(f.op(), args.in, outs);
+  for (int k = 0; k < f.op().n_results; ++k) {
+    Impl made = Impl::adopt(outs[k]);
+    if (made) deliver(f, k, std::move(made), f.c.out[k].dtype);
+  }
+  for (const auto& [given, made] : mutated) copy(*given, *made);
+  return true;
 }
 
 }  // namespace

@@ -4,7 +4,11 @@
 // shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so there is nothing to infer,
 // promote, cast or copy; the kernel is told (TN_CALL_ALIKE).
 // Whatever does not fit leaves everything as it was and takes the long way in dispatch.cpp.
-#include "core/dispatch/call.h"
+#include "core/dispatch/fast_path.h"
+#include "core/dispatch/frame.h"
+#include "core/dispatch/prepare.h"
+#include "core/dispatch/run_kernel.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {

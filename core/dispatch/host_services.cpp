@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/core/host_services.h"
+#include "tenon/core/dispatch.h"
 
 #include <cstddef>
 #include <cstring>
@@ -8,9 +9,9 @@
 #include <set>
 
 #include "core/base/settings.h"
-#include "core/device/device_registry.h"
-#include "core/dispatch/call.h"
+#include "core/device/device.h"
 #include "core/dispatch/call_by_name.h"
+#include "core/dispatch/frame.h"
 #include "core/dispatch/registered_infer.h"
 #include "core/registry/registered_op.h"
 #include "tenon/core/backend.h"
@@ -170,7 +171,7 @@ void check_schema(const tn_schema* schema) {
 tn_status host_register_op(const tn_schema* schema) {
   try {
     check_schema(schema);
-    register_op(*schema, &infer_registered);
+    register_op(*schema);
     return TN_OK;
   } catch (const Error& e) {
     log(TN_LOG_ERROR, e.msg());
@@ -203,6 +204,8 @@ const tn_host g_host = {
     host_share_component, host_set_layout_flags};
 
 }  // namespace
+
+int register_op(const tn_schema& schema) { return add_registered_op(schema, &infer_registered); }
 
 const tn_host& host_table() { return g_host; }
 

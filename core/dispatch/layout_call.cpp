@@ -5,12 +5,16 @@
 #include <cstring>
 #include <vector>
 
-#include "core/dispatch/arguments.h"
-#include "core/dispatch/call.h"
-#include "core/dispatch/component_tensor.h"
-#include "core/dispatch/layout_call.h"
-#include "core/device/capture.h"
 #include "core/base/settings.h"
+#include "core/device/capture.h"
+#include "core/dispatch/arguments.h"
+#include "core/dispatch/byte_copy.h"
+#include "core/dispatch/component_tensor.h"
+#include "core/dispatch/fallback.h"
+#include "core/dispatch/layout_call.h"
+#include "core/dispatch/prepare.h"
+#include "core/dispatch/run_kernel.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 

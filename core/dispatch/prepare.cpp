@@ -3,10 +3,13 @@
 // From the inferred sheet to what a kernel gets: device, outputs, cast, expanded and contiguous arguments.
 #include <cstring>
 
-#include "core/dispatch/call.h"
 #include "core/device/capture.h"
+#include "core/dispatch/prepare.h"
 #include "core/dispatch/primitives.h"
+#include "core/dispatch/small_cast.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
+#include "tenon/core/graph.h"
 #include "tenon/core/log.h"
 
 namespace tenon::core {

@@ -3,6 +3,7 @@
 #include "core/dispatch/primitives.h"
 
 #include "tenon/abi/primitives.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {

@@ -3,7 +3,8 @@
 // The primitives: what other rows decompose into (core/ops/primitive.ops).
 #pragma once
 
-#include "core/dispatch/call.h"
+#include "core/dispatch/frame.h"
+#include "core/registry/cells.h"
 
 namespace tenon::core {
 

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dtypes that plugins register: their elements become float32 and back on the host, and ops that no kernel serves for
 // them are computed on that.
+#include "core/dispatch/registered_dtype.h"
+
 #include <cstring>
 #include <vector>
 
 #include "core/dispatch/arguments.h"
-#include "core/dispatch/call.h"
-#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/byte_copy.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
@@ -102,36 +104,6 @@ bool knows_dtypes(const CallFrame& f, const KernelEntry& e) {
   bool all = true;
   each_argument(f.op(), f.in, [&](int, const TensorImpl& t) { all &= !foreign(t.dtype) || e.dtypes.has(t.dtype); });
   return all;
-}
-
-bool call_as_float(CallFrame& f, const std::string& reason) {
-  auto known = [](ScalarType t) { return foreign(t) && dtype_ext(t) != nullptr; };
-  bool any = false;
-  std::vector<std::pair<TensorImpl*, Impl>> mutated;
-  Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
-    if (!known(t.dtype)) return Impl();
-    any = true;
-    Impl floats = new_tensor(f.op().name, kFloat, t.slot, t.index, t.ndim(), t.view.sizes);
-    copy(*floats, t);
-    if (f.op().args[i].mutates) mutated.emplace_back(&t, floats);
-    return floats;
-  });
-  for (int i = 0; i < f.op().n_args; ++i) {
-    if (f.op().args[i].type == ArgType::Generator) args.in[i] = f.in[i];  // reserved already
-    if (args.in[i].tag != TN_TAG_DTYPE || !known(dtype_from_abi(args.in[i].u.dtype))) continue;
-    any = true;
-    args.in[i].u.dtype = abi_dtype(kFloat);
-  }
-  if (!any) return false;
-  count_fallback(f, "cast", reason, 0);
-  TensorImpl* outs[kMaxOutputs] = {};
-  call(f.op(), args.in, outs);
-  for (int k = 0; k < f.op().n_results; ++k) {
-    Impl made = Impl::adopt(outs[k]);
-    if (made) deliver(f, k, std::move(made), f.c.out[k].dtype);
-  }
-  for (const auto& [given, made] : mutated) copy(*given, *made);
-  return true;
 }
 
 }  // namespace tenon::core

@@ -3,7 +3,8 @@
 // Elements of dtypes that plugins registered. Private to core.
 #pragma once
 
-#include "core/dispatch/call.h"
+#include "core/dispatch/frame.h"
+#include "core/registry/cells.h"
 #include "tenon/abi/ext/dtype.h"
 
 namespace tenon::core {
@@ -13,7 +14,5 @@ inline bool foreign(ScalarType t) { return static_cast<int>(t) >= TN_DTYPE_FOREI
 void copy_foreign(TensorImpl& dst, TensorImpl& src);
 // Whether the kernel knows the foreign dtypes among the arguments.
 bool knows_dtypes(const CallFrame& f, const KernelEntry& e);
-// The rung for calls with a foreign dtype: computed in float32. False if there is none in this call.
-bool call_as_float(CallFrame& f, const std::string& reason);
 
 }  // namespace tenon::core

@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dispatch/registered_infer.h"
 
-#include "core/dispatch/call.h"
+#include "core/dispatch/frame.h"
+#include "core/dispatch/prepare.h"
 #include "core/registry/registered_op.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 
 namespace tenon::core {
 
 // What of it the callback may set has the form of the first tensor.
 void infer_registered(Infer& c) {
+  TENON_CHECK(c.op.layout == nullptr, TypeError, c.op.name,
+              ": expected a tensor of a layout of its own, got strided ones");
   TensorImpl* made[kMaxOutputs] = {};
   CallFrame f(c.op, c.in, made, Form::Functional);  // what the callback's services work on: it is no kernel yet
   const InferOutputs infer = infer_callback(c.op);

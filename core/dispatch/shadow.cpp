@@ -4,7 +4,9 @@
 // miscompiles and races in the field; off, it costs the branch that the trampoline has anyway.
 #include <cmath>
 
-#include "core/dispatch/call.h"
+#include "core/base/watched_calls.h"
+#include "core/dispatch/shadow.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/core/log.h"
 

@@ -4,7 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/dispatch/call.h"
+#include "core/dispatch/small_cast.h"
+#include "tenon/core/dispatch.h"
 #include "tenon/core/half.h"
 
 namespace tenon::core {

@@ -12,8 +12,8 @@
 #include <new>
 
 #include "core/device/capture.h"
+#include "core/memory/allocator.h"
 #include "core/memory/device_pool.h"
-#include "core/memory/pools.h"
 #include "tenon/core/error.h"
 #include "tenon/core/thread_end.h"
 

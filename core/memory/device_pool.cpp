@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/device/capture.h"
 #include "core/base/settings.h"
+#include "core/device/capture.h"
 #include "tenon/core/error.h"
 #include "tenon/core/pool.h"
 

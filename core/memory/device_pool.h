@@ -11,7 +11,8 @@
 #include <mutex>
 #include <vector>
 
-#include "tenon/core/allocator.h"
+#include "tenon/core/block.h"
+#include "tenon/core/device.h"
 
 namespace tenon::core {
 

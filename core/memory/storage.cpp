@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "core/device/device_registry.h"
 #include "core/base/in_flight.h"
+#include "core/device/device.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/error.h"
 #include "tenon/core/pool.h"

@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "core/base/in_flight.h"
-#include "core/device/device_registry.h"
-#include "core/memory/pools.h"
+#include "core/device/device.h"
+#include "core/memory/allocator.h"
 #include "core/stream/device_state.h"
 #include "tenon/core/error.h"
 #include "tenon/core/graph.h"

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "core/base/in_flight.h"
-#include "core/device/device_registry.h"
+#include "core/device/device.h"
 #include "core/device/extensions.h"
 #include "core/registry/attach_device.h"
 #include "core/registry/cells.h"

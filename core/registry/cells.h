@@ -12,7 +12,6 @@
 
 namespace tenon::core {
 
-inline constexpr int kMaxOps = 2048;
 inline constexpr int kAnyDevice = kMaxDevices;  // the place of kernels that serve a layout on every device
 
 // One published kernel. Found and used inside of an InFlight (in_flight.h).

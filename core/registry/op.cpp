@@ -11,8 +11,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/registry/cells.h"
-#include "core/registry/registered_op.h"
 #include "core/stream/device_state.h"
 #include "tenon/core/backend_source.h"
 #include "tenon/core/error.h"

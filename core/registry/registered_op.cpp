@@ -13,7 +13,6 @@
 
 #include "core/registry/schema.h"
 #include "tenon/core/error.h"
-#include "tenon/core/infer.h"
 #include "tenon/core/layout.h"
 
 namespace tenon::core {
@@ -136,10 +135,6 @@ tn_value default_value(Record& r, const Arg& a) {
   return v;
 }
 
-void no_infer(Infer& c) {
-  throw TypeError(join(c.op.name, ": expected a tensor of a layout of its own, got strided ones"));
-}
-
 void check_names(const Schema& s) {
   TENON_CHECK(s.name.find("::") != std::string::npos, ValueError, "register_op: '", s.name,
               "' needs its vendor's name, as in vendor::", s.name);
@@ -180,7 +175,7 @@ std::unique_ptr<Op> make_op(Record& r, InferFn infer) {
   op->n_results = static_cast<uint8_t>(r.results.size());
   op->args = r.args.data();
   op->results = r.results.data();
-  op->infer = r.layout.empty() ? infer : &no_infer;
+  op->infer = infer;
   op->layout = r.layout.empty() ? nullptr : r.layout.c_str();
   return op;
 }
@@ -208,7 +203,7 @@ OpRegistration::~OpRegistration() {
 }
 std::vector<int> OpRegistration::keep() { return std::exchange(added_, {}); }
 
-int register_op(const tn_schema& given, InferFn infer) {
+int add_registered_op(const tn_schema& given, InferFn infer) {
   TENON_CHECK(t_registration, ValueError, "register_op: only a plugin's init registers ops, on its own thread");
   tn_schema schema{};
   std::memcpy(&schema, &given, std::min(given.struct_size, sizeof schema));

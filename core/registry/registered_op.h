@@ -3,8 +3,6 @@
 // Operators that plugins register. Private to core.
 #pragma once
 
-#include <memory>
-
 #include "tenon/abi/host.h"
 #include "tenon/core/op.h"
 
@@ -14,10 +12,8 @@ using InferOutputs = decltype(tn_schema::infer);
 
 // Adds an op, or brings back one with the same schema that was withdrawn; returns its index. `infer` is its shape rule.
 // ValueError if the schema cannot be read, the name is taken, or no registration is under way.
-int register_op(const tn_schema& schema, InferFn infer);
+int add_registered_op(const tn_schema& schema, InferFn infer);
 // What the shape rule calls; null if the schema has none. NotImplementedError where the plugin is closed.
 InferOutputs infer_callback(const Op& op);
-// op.cpp: appends to the table; ValueError if the name is taken.
-int add_op(std::unique_ptr<Op> op);
 
 }  // namespace tenon::core

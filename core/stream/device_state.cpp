@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/in_flight.h"
 #include "core/device/capture.h"
 #include "core/stream/device_state.h"
-#include "core/base/in_flight.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/stream.h"

@@ -5,7 +5,7 @@
 #include "core/base/in_flight.h"
 #include "core/device/capture.h"
 #include "core/device/extensions.h"
-#include "core/memory/pools.h"
+#include "core/memory/allocator.h"
 #include "tenon/abi/ext/graph_capture.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/error.h"

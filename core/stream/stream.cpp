@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/in_flight.h"
 #include "core/device/capture.h"
 #include "core/device/extensions.h"
-#include "core/base/in_flight.h"
 #include "tenon/abi/ext/ipc.h"
 #include "tenon/core/allocator.h"
 #include "tenon/core/error.h"

@@ -10,6 +10,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/pool.h"
+#include "tenon/core/sizes.h"
 
 namespace tenon::core {
 

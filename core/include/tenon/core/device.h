@@ -53,6 +53,7 @@ namespace core {
 inline constexpr int kMaxDevices = 16;   // device types known to one process
 inline constexpr int kMaxOrdinals = 16;  // devices of one type
 inline constexpr int kMaxLayouts = 8;
+inline constexpr int kMaxComponents = 4;
 
 // A device type as core sees it. `api` is null until its plugin is open; the host's is core's own.
 struct DeviceEntry {

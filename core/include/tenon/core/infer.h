@@ -12,9 +12,6 @@
 
 namespace tenon::core {
 
-inline constexpr int kMaxOutputs = 8;
-inline constexpr int kMaxArgs = 32;
-
 // Uninitialised on purpose: only ndim entries mean something.
 struct OutMeta {
   int ndim;

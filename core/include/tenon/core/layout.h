@@ -3,13 +3,13 @@
 // Layouts by name. Core knows "strided"; the others come from plugins, each made of strided components.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tenon/abi/ext/layout.h"
 #include "tenon/core/export.h"
-#include "tenon/core/tensor_impl.h"
 
 namespace tenon::core {
 
@@ -31,7 +31,6 @@ TENON_API const std::vector<std::string>& layout_flags(int slot);
 TENON_API int64_t layout_tensors(int slot) noexcept;  // alive
 void count_composite(int layout_slot, int by) noexcept;
 
-
 // Whether any layout but strided has been registered: only then need calls look for one.
 extern TENON_API std::atomic<bool> g_layouts_in_use;
 
@@ -42,8 +41,5 @@ inline int layout_slot_from_abi(int64_t id) {
   return id >= TN_LAYOUT_FOREIGN && id < TN_LAYOUT_FOREIGN + INT8_MAX ? static_cast<int>(id - TN_LAYOUT_FOREIGN) + 1
                                                                       : -1;
 }
-
-// The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
-Impl stand_in(const TensorImpl& t);
 
 }  // namespace tenon::core

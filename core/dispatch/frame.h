@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One call in flight, on the stack of the thread that made it: what dispatch.cpp, prepare.cpp and fallback.cpp share.
+// One call in flight, on the stack of the thread that made it: what this folder's parts share.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/registry/cells.h"
-#include "tenon/core/dispatch.h"
+#include "tenon/core/infer.h"
 #include "tenon/core/random.h"
 
 namespace tenon::core {
@@ -70,41 +69,5 @@ struct CallFrame {
   // The arguments as they were before prepare_args, but for a reserved generator.
   void restore_args();
 };
-
-// prepare.cpp: device, outputs, arguments as the kernel wants them. Also the dtypes that select the kernel and that the
-// row must take.
-void find_device(CallFrame& f);
-// `e` is the kernel that will write them, where it is known.
-void make_outputs(CallFrame& f, const KernelEntry* e = nullptr);
-void prepare_args(CallFrame& f, uint32_t kernel_flags);
-void reserve_random(CallFrame& f);
-void finish_outputs(CallFrame& f);
-void drop_outputs(CallFrame& f) noexcept;
-void make_contiguous_outputs(CallFrame& f);
-// For another kernel than that of make_outputs: what it may not write while it reads an argument is replaced.
-void protect_outputs(CallFrame& f, const KernelEntry& e);
-
-// small_cast.cpp: argument i as `dtype`, where it is so small that the frame can hold it; false otherwise. What it puts
-// in the frame is a bare view: a kernel may read it, nothing else may take it for a tensor.
-bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype);
-
-// dispatch.cpp: the trampoline. True if the kernel did it, false if it declined; throws its error.
-bool run_kernel(CallFrame& f, KernelEntry& e);
-
-// fallback.cpp: what serves a call without a native kernel. Throws PL03 with a reason for each rung.
-// `declined`: the kernel that was asked, if there was one.
-void climb(CallFrame& f, const KernelEntry* declined);
-// Result k, cast to `dtype`, becomes the frame's own; a given output is written.
-void deliver(CallFrame& f, int k, Impl made, ScalarType dtype);
-// Counts a use of a rung; throws where the setting forbids it.
-void count_fallback(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes);
-
-// copy.cpp: a host copy of a device's tensor, and back.
-Impl to_host(TensorImpl& t);
-void from_host(TensorImpl& dst, TensorImpl& host);
-
-// shadow.cpp
-extern std::atomic<uint32_t> g_shadow_every;
-void shadow_check(CallFrame& f);
 
 }  // namespace tenon::core
