@@ -10,6 +10,7 @@
 #include <new>
 
 #include "tenon/core/error.h"
+#include "tenon/core/host_services.h"
 
 namespace tenon::plugins {
 namespace {

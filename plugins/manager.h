@@ -19,6 +19,7 @@
 #include "manifest.h"
 #include "search.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/backend_source.h"
 #include "tenon/plugins/plugins.h"
 
 namespace tenon::plugins {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "core/json.h"
+#include "core/base/json.h"
 #include "passing.h"
 #include "tenon/abi/base.h"
 #include "tenon/core/error.h"

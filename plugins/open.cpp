@@ -5,7 +5,7 @@
 #include <climits>
 #include <new>
 
-#include "core/settings.h"
+#include "core/base/settings.h"
 #include "manager.h"
 #include "passing.h"
 #include "probe.h"

@@ -12,7 +12,7 @@
 #include <memory>
 #include <system_error>
 
-#include "core/settings.h"
+#include "core/base/settings.h"
 #include "passing.h"
 #include "tenon/core/error.h"
 

@@ -4,7 +4,6 @@
 // to. The names decide which numbers are operands and what becomes of integers.
 #include <cstring>
 
-#include "core/call.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 

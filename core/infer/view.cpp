@@ -5,7 +5,6 @@
 
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
-#include "tenon/core/view.h"
 
 namespace tenon::core {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tenon/core/error.h"
+#include "tenon/core/infer.h"
 #include "tenon/core/sizes.h"
-#include "tenon/core/view.h"
 #include "tenon/ops/composite.gen.h"
 #include "tenon/ops/dims.h"
 

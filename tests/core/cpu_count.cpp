@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cpu_count.h"
+#include "core/base/cpu_count.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

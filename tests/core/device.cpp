@@ -6,7 +6,9 @@
 
 #include <thread>
 
-#include "core/device_registry.h"
+#include "core/device/device.h"
+#include "core/registry/attach_device.h"
+#include "core/stream/device_state.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/storage.h"

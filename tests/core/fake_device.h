@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/registry/attach_device.h"
 #include "tenon/core/device.h"
 
 namespace tenon::test {

@@ -9,6 +9,7 @@
 
 #include "tenon/core/backend.h"
 #include "tenon/core/dispatch.h"
+#include "tenon/core/host_services.h"
 #include "tenon/core/threads.h"
 #include "tenon/sdk/ops/neg.h"
 #include "tenon/sdk/ops/relu.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/settings.h"
+#include "core/base/settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls over alike operands take a short way (core/alike.cpp); observed calls take the long one. Both must agree.
+// Calls over alike operands take a short way (core/dispatch/fast_path.cpp); observed calls take the long one. Both must
+// agree.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"

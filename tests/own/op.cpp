@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An op that a plugin registers, and a dtype.
 #include "tenon/core/op.h"
+#include "tenon/core/host_services.h"
 
 #include "tenon/call.h"
 #include "tenon/core/dispatch.h"

@@ -12,6 +12,7 @@
 #include "support.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/host_services.h"
 #include "tenon/core/log.h"
 
 using namespace tenon;

@@ -25,6 +25,8 @@ lint_layers() {
   [ -z "$hits" ] || complain "a plugin, the SDK or the ABI reaches above abi/" "$hits"
   hits=$(git grep -nE '#include *[<"](tenon/(tensor|autograd|nn|ops|types|optim|data)|plugin_|plugins/|tenon/plugins)' -- core || true)
   [ -z "$hits" ] || complain "core/ looks up" "$hits"
+  hits=$(git ls-files core | grep -E '\.(h|cpp|def)$' | xargs awk -f tools/lint/rooms.awk tools/lint/rooms.txt || true)
+  [ -z "$hits" ] || complain "core/: against the order of its folders" "$hits"
   hits=$(git grep -nE '#include *[<"]tenon/(tensor|autograd|nn|ops|types|optim|data)' -- plugins || true)
   [ -z "$hits" ] || complain "the loader looks up" "$hits"
   # The second coo is not that of coordinate, cooperate or cooldown.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/schema.h"
+#include "core/registry/schema.h"
 
 namespace opgen {
 

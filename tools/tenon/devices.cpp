@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "table.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/backend_source.h"
 #include "tenon/plugins/plugins.h"
 
 namespace tenon::command {

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "table.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/backend_source.h"
 #include "tenon/core/dispatch.h"
 
 namespace tenon::command {

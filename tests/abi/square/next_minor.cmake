@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# Writes the next minor of the ABI, as whoever adds to it would: a copy of the headers and of the source that fills
-# tn_host, with a service, a field of the descriptor and a client function appended.
-#   cmake -DABI=abi/include -DBACKEND=core/backend.cpp -DOUT=folder -P next_minor.cmake
+# Writes the next minor of the ABI, as whoever adds to it would: a copy of the headers and of the sources that fill
+# tn_host and read the descriptor, with a service, a field of the descriptor and a client function appended.
+#   cmake -DABI=abi/include -DCORE=core -DOUT=folder -P next_minor.cmake
 function(change file out from to)
   file(READ "${file}" text)
   string(REGEX REPLACE "${from}" "${to}" changed "${text}")
@@ -23,8 +23,11 @@ change("${abi}/host.h" "${abi}/host.h" "\n} tn_host;" "\n  int32_t (*answer)(voi
 change("${abi}/plugin.h" "${abi}/plugin.h" "\n} tn_plugin;" "\n  tn_str (*motto)(void);\n} tn_plugin;")
 change("${abi}/client.h" "${abi}/client.h" "\nTN_API tn_status tn_synchronize"
        "\nTN_API int32_t tn_answer(void);\nTN_API tn_status tn_synchronize")
-change("${BACKEND}" "${OUT}/backend.cpp" "(const tn_host g_host = {[^}]*)};" "\\1, test_answer};")
-change("${OUT}/backend.cpp" "${OUT}/backend.cpp" "\nnamespace tenon::core {"
-       "\nextern int g_mottos;\nint32_t test_answer();\nnamespace tenon::core {")
+set(host "${CORE}/dispatch/host_services.cpp" "${OUT}/host_services.cpp")
+change(${host} "(const tn_host g_host = {[^}]*)};" "\\1, test_answer};")
+change("${OUT}/host_services.cpp" "${OUT}/host_services.cpp" "\nnamespace tenon::core {"
+       "\nint32_t test_answer();\nnamespace tenon::core {")
+change("${CORE}/registry/backend.cpp" "${OUT}/backend.cpp" "\nnamespace tenon::core {"
+       "\nextern int g_mottos;\nnamespace tenon::core {")
 change("${OUT}/backend.cpp" "${OUT}/backend.cpp" "(register_backend\\(const tn_plugin& plugin[^{]*{)"
        "\\1\n  g_mottos += plugin.motto != nullptr;")

@@ -16,11 +16,13 @@ add_custom_command(OUTPUT "${kept}/layout.golden" "${kept}/include/tenon/abi/plu
                    COMMAND "${CMAKE_COMMAND}" -E touch "${kept}/layout.golden" "${kept}/include/tenon/abi/plugin.h"
                    DEPENDS "${archive}" VERBATIM)
 add_custom_target(abi_kept DEPENDS "${kept}/layout.golden")
-add_custom_command(OUTPUT "${next}/backend.cpp"
-                   COMMAND "${CMAKE_COMMAND}" "-DABI=${abi_include}" "-DBACKEND=${PROJECT_SOURCE_DIR}/core/backend.cpp"
-                           "-DOUT=${next}" -P "${square}/next_minor.cmake"
-                   DEPENDS ${header_files} "${PROJECT_SOURCE_DIR}/core/backend.cpp" "${square}/next_minor.cmake" VERBATIM)
-add_custom_target(abi_next DEPENDS "${next}/backend.cpp")
+set(core "${PROJECT_SOURCE_DIR}/core")
+set(core_changed "${core}/registry/backend.cpp" "${core}/dispatch/host_services.cpp")
+add_custom_command(OUTPUT "${next}/backend.cpp" "${next}/host_services.cpp"
+                   COMMAND "${CMAKE_COMMAND}" "-DABI=${abi_include}" "-DCORE=${core}" "-DOUT=${next}"
+                           -P "${square}/next_minor.cmake"
+                   DEPENDS ${header_files} ${core_changed} "${square}/next_minor.cmake" VERBATIM)
+add_custom_target(abi_next DEPENDS "${next}/backend.cpp" "${next}/host_services.cpp")
 
 # square_plugin(NAME INCLUDE_DIR [definition ...])
 function(square_plugin name)
@@ -56,13 +58,13 @@ function(core_with name pattern)
                         Threads::Threads ${CMAKE_DL_LIBS})
   add_dependencies(${name} tenon_core)
 endfunction()
-set(core "${PROJECT_SOURCE_DIR}/core")
 set(loader "${PROJECT_SOURCE_DIR}/plugins")
-core_with(abi_core_next "backend|c_api|handshake|manifest|open" "${next}/backend.cpp" "${core}/c_api.cpp"
+core_with(abi_core_next "backend|host_services|c_api|handshake|manifest|open" "${next}/backend.cpp"
+          "${next}/host_services.cpp" "${core}/dispatch/c_api.cpp"
           "${loader}/handshake.cpp" "${loader}/manifest.cpp" "${loader}/open.cpp" "${square}/answer.cpp")
 target_include_directories(abi_core_next BEFORE PRIVATE "${next}/include")
 add_dependencies(abi_core_next abi_next)
-core_with(abi_debug_core "c_api" "${core}/c_api.cpp" "${square}/interface.c")
+core_with(abi_debug_core "c_api" "${core}/dispatch/c_api.cpp" "${square}/interface.c")
 target_include_directories(abi_debug_core PRIVATE "${abi_include}")
 target_compile_options(abi_debug_core PRIVATE -g)
 target_link_options(abi_debug_core PRIVATE "LINKER:--version-script=${square}/c_only.map")

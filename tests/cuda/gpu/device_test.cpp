@@ -5,6 +5,7 @@
 
 #include "tenon/core/allocator.h"
 #include "tenon/core/backend.h"
+#include "tenon/core/backend_source.h"
 #include "tenon/tenon.h"
 #include "tests/cuda/training.h"
 #include "tests/support.h"

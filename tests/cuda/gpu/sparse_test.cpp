@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/core/backend.h"
+#include "tenon/core/backend_source.h"
 #include "tenon/core/device.h"
 #include "tenon/plugins/plugins.h"
 #include "tenon/tenon.h"

@@ -7,16 +7,10 @@
 
 #include <cstdint>
 
+#include "tenon/core/block.h"
 #include "tenon/core/device.h"
 
 namespace tenon::core {
-
-struct Block {
-  void* handle;     // of the device's memory
-  uint64_t offset;  // of this block in it, in bytes
-  uint64_t bytes;   // what the block has, at least what was asked for
-  void* owner;      // the allocator's own; null for small host blocks, whose bytes then suffice to free them
-};
 
 // OutOfMemoryError after one retry with an emptied cache.
 TENON_API Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream);
@@ -26,12 +20,6 @@ TENON_API void cache_record_stream(int slot, int index, const Block& b, tn_strea
 // Gives unused memory back to the device. Of the host's small blocks, those of this thread.
 TENON_API void cache_trim(int slot, int index);
 
-// For the host, whose threads keep their own books, the peaks are sums of peaks: upper bounds.
-struct MemoryStats {
-  uint64_t allocated, allocated_peak;        // bytes of the blocks in use
-  uint64_t reserved, reserved_peak;          // bytes taken from the device
-  uint64_t allocations, device_allocations;  // calls
-};
 TENON_API MemoryStats memory_stats(int slot, int index);
 
 }  // namespace tenon::core

@@ -53,6 +53,7 @@ namespace core {
 inline constexpr int kMaxDevices = 16;   // device types known to one process
 inline constexpr int kMaxOrdinals = 16;  // devices of one type
 inline constexpr int kMaxLayouts = 8;
+inline constexpr int kMaxComponents = 4;
 
 // A device type as core sees it. `api` is null until its plugin is open; the host's is core's own.
 struct DeviceEntry {
@@ -73,9 +74,6 @@ TENON_API int device_slot_from_name(std::string_view name);
 TENON_API int device_slot_from_abi(int32_t abi_type);  // -1 if unknown
 // Reserves a slot for a name (idempotent); the API follows when the plugin opens.
 TENON_API int reserve_device(std::string_view name);
-// Asks the plugin for count, flags. Throws BackendError when it fails. Returns the count, of which kMaxOrdinals serve.
-TENON_API int attach_device(int slot, const tn_device_api* api);
-TENON_API void detach_device(int slot) noexcept;
 // Opens the plugins that serve the device if that has not been tried; true if the device has memory now.
 TENON_API bool ensure_device(int slot);
 // The slot of a type, its plugin opened. BackendError says where a plugin was looked for.

@@ -41,6 +41,14 @@ TENON_API std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype);
 // Whether a plugin has a kernel of the row there, which may still decline; opens what serves the device.
 TENON_API bool has_kernel(const Op& op, int slot, ScalarType dtype);
 
+// Whether there is a kernel of the row for the layout, on some device.
+TENON_API bool layout_serves(int slot, const Op& op) noexcept;
+
+// What becomes of a call that no kernel of its layout serves: Forbid is an error, Allow makes its tensors strided.
+enum class Densify : uint8_t { Forbid, Warn, Allow };
+TENON_API void set_densify(Densify d);
+TENON_API Densify densify();
+
 // Kernel calls, for the profiler: one observer at a time; null turns it off. Called after each kernel.
 using KernelObserver = void (*)(void* context, const Op& op, int slot, int64_t begin_ns, int64_t end_ns);
 TENON_API void set_kernel_observer(KernelObserver f, void* context);

@@ -49,5 +49,8 @@ class TENON_API GraphImpl {
 
 // Whether this thread captures work of the device.
 TENON_API bool is_capturing(int slot, int index) noexcept;
+// What this thread captures draws anew with each launch. NotImplementedError on devices that have no way to be told.
+tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
+int64_t graphs_alive(int slot) noexcept;
 
 }  // namespace tenon::core

@@ -12,9 +12,6 @@
 
 namespace tenon::core {
 
-inline constexpr int kMaxOutputs = 8;
-inline constexpr int kMaxArgs = 32;
-
 // Uninitialised on purpose: only ndim entries mean something.
 struct OutMeta {
   int ndim;
@@ -119,5 +116,16 @@ template <class E, class... Parts>
 
 // Finds a named infer function; the generated op table refers to them directly.
 #define TENON_INFER(name) void infer_##name(::tenon::core::Infer& c)
+
+// A plain number that is within the range of every floating dtype.
+inline bool every_float_holds(const tn_value& v) {
+  constexpr int64_t kMost = 65504;
+  if (v.tag == TN_TAG_I64) return v.u.i64 >= -kMost && v.u.i64 <= kMost;
+  return v.tag == TN_TAG_F64 && v.u.f64 >= -double{kMost} && v.u.f64 <= double{kMost};
+}
+
+// Strides of `shape` (of as many elements as t) over the memory of t; false if only a copy can have it. `strides` has
+// room for the shape's dimensions.
+TENON_API bool view_strides(const TensorImpl& t, IntArrayRef shape, int64_t* strides);
 
 }  // namespace tenon::core

@@ -3,17 +3,15 @@
 // Layouts by name. Core knows "strided"; the others come from plugins, each made of strided components.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tenon/abi/ext/layout.h"
 #include "tenon/core/export.h"
-#include "tenon/core/tensor_impl.h"
 
 namespace tenon::core {
-
-struct Op;
 
 TENON_API int layout_slots() noexcept;                       // known to this process, strided among them
 TENON_API int layout_slot_from_name(std::string_view name);  // -1 if unknown
@@ -31,8 +29,7 @@ TENON_API const tn_ext_layout* layout_ext(int slot) noexcept;           // null 
 TENON_API const std::vector<std::string>& layout_components(int slot);  // their names; ValueError without a plugin
 TENON_API const std::vector<std::string>& layout_flags(int slot);
 TENON_API int64_t layout_tensors(int slot) noexcept;  // alive
-// Whether there is a kernel of the row for the layout, on some device.
-TENON_API bool layout_serves(int slot, const Op& op) noexcept;
+void count_composite(int layout_slot, int by) noexcept;
 
 // Whether any layout but strided has been registered: only then need calls look for one.
 extern TENON_API std::atomic<bool> g_layouts_in_use;
@@ -44,17 +41,5 @@ inline int layout_slot_from_abi(int64_t id) {
   return id >= TN_LAYOUT_FOREIGN && id < TN_LAYOUT_FOREIGN + INT8_MAX ? static_cast<int>(id - TN_LAYOUT_FOREIGN) + 1
                                                                       : -1;
 }
-
-// A tensor of a layout, without its components (TensorImpl::set_component).
-TENON_API Impl new_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes);
-// Another one with each component copied, and the values cast.
-TENON_API Impl copy_composite(TensorImpl& t, ScalarType dtype, int slot, int index, bool non_blocking = false);
-// The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
-Impl stand_in(const TensorImpl& t);
-
-// What becomes of a call that no kernel of its layout serves: Forbid is an error, Allow makes its tensors strided.
-enum class Densify : uint8_t { Forbid, Warn, Allow };
-TENON_API void set_densify(Densify d);
-TENON_API Densify densify();
 
 }  // namespace tenon::core

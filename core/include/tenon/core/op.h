@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@
 #include "tenon/core/tensor_impl.h"
 
 namespace tenon::core {
+
+inline constexpr int kMaxOps = 2048;  // known to one process
+inline constexpr int kMaxOutputs = 8;
+inline constexpr int kMaxArgs = 32;
 
 enum class ArgType : uint8_t {
   Tensor,
@@ -146,6 +151,9 @@ TENON_API Op& get_op(std::string_view name);
 TENON_API bool op_takes(const Op& op, ScalarType t);
 TENON_API std::vector<Op*> overloads(std::string_view base_name);
 
+// Appends to the table; ValueError if the name is taken.
+int add_op(std::unique_ptr<Op> op);
+
 // While one lives, ops may be registered by this thread: a plugin's init runs inside of one. What was registered is
 // withdrawn again unless it is kept.
 class TENON_API OpRegistration {
@@ -156,13 +164,10 @@ class TENON_API OpRegistration {
   std::vector<int> keep();  // indices, for withdraw_op
 
  private:
-  friend TENON_API int register_op(const tn_schema&);
+  friend int add_registered_op(const tn_schema&, InferFn);
   std::vector<int> added_;
   OpRegistration* outer_;
 };
-// Adds an op, or brings back one with the same schema that was withdrawn; returns its index. ValueError if the schema
-// cannot be read, the name is taken, or no registration is under way.
-TENON_API int register_op(const tn_schema& schema);
 // The op stays known, and calls say that its plugin is gone.
 TENON_API void withdraw_op(int index) noexcept;
 // Ops of the build have none.

@@ -58,5 +58,6 @@ struct TENON_API VersionCounter : RefCounted {
 
 // Pinned host memory, from the device that asks for it; plain host memory otherwise.
 TENON_API Ref<Storage> make_pinned(uint64_t bytes);
+int64_t pinned_blocks(int slot) noexcept;  // alive, of all that the device pinned
 
 }  // namespace tenon::core

@@ -56,4 +56,7 @@ class TENON_API EventImpl : public RefCounted {
   int64_t at_ = 0;  // of that clock, in ns
 };
 
+int64_t events_alive(int slot) noexcept;
+void drop_streams(int slot, const tn_device_api* api) noexcept;
+
 }  // namespace tenon::core

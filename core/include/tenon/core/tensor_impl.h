@@ -31,7 +31,6 @@ enum ImplFlags : uint8_t {
 
 // The parts of a tensor of a layout other than strided; the tensor owns a reference on each. The last one holds the
 // values and has the tensor's dtype.
-inline constexpr int kMaxComponents = 4;
 class TensorImpl;
 struct Components {
   int n;
@@ -141,5 +140,10 @@ TENON_API void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strid
 // Bytes from the first element to behind the last one; ValueError on overflow or a negative stride.
 TENON_API uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes,
                                   const int64_t* strides);
+
+// The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
+Impl stand_in(const TensorImpl& t);
+// A row-majortensor of the shape and on the device of another, which is row-major itself.
+Impl new_alike(const TensorImpl& t, ScalarType dtype);
 
 }  // namespace tenon::core

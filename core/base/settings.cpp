@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/settings.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::core {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+
+// Null if unset or empty.
+const char* value_of(std::string_view name) noexcept {
+  char variable[kLongestName] = "TENON_";
+  const std::size_t prefix = std::strlen(variable);
+  if (name.size() >= kLongestName - prefix) return nullptr;
+  std::memcpy(variable + prefix, name.data(), name.size());
+  variable[prefix + name.size()] = '\0';
+  const char* value = secure_getenv(variable);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+// `text` makes the part of the message behind the value.
+template <class Text>
+void warn_of(const char* name, const char* value, Text text) noexcept {
+  try {
+    warn_once(join("TENON_", name), "setting", join("TENON_", name, " is '", value, "'; expected ", text()));
+  } catch (const std::exception&) {  // no memory for the words
+  }
+}
+
+}  // namespace
+
+std::string setting(std::string_view name) {
+  const char* value = value_of(name);
+  return value != nullptr ? value : "";
+}
+
+std::optional<int64_t> number_setting(const char* name, int64_t least, int64_t most, const char* otherwise) noexcept {
+  const char* value = value_of(name);
+  if (value == nullptr) return std::nullopt;
+  const char* end = value + std::strlen(value);
+  int64_t n = 0;
+  const auto [last, fault] = std::from_chars(value, end, n);
+  if (fault == std::errc() && last == end && n >= least && n <= most) return n;
+  warn_of(name, value, [&] { return join("a whole number from ", least, " to ", most, ": ", otherwise); });
+  return std::nullopt;
+}
+
+int choice_setting(const char* name, const char* const* choices, int n, int otherwise) noexcept {
+  const char* value = value_of(name);
+  if (value == nullptr) return otherwise;
+  for (int i = 0; i < n; ++i) {
+    if (std::strcmp(value, choices[i]) == 0) return i;
+  }
+  warn_of(name, value, [&] {
+    std::string list;
+    for (int i = 0; i < n; ++i) list += std::string(i == 0 ? "" : i + 1 == n ? " or " : ", ") + choices[i];
+    return join(list, ": ", choices[otherwise], " is taken");
+  });
+  return otherwise;
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/dispatch/byte_copy.h"
+
+#include "core/device/capture.h"
+#include "core/device/device.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/core/stream.h"
+
+namespace tenon::core {
+namespace {
+
+void check(tn_status s, const char* what, const DeviceEntry& d) {
+  if (s == TN_OK) return;
+  std::string text;
+  if (TN_HAS(d.api, tn_device_api, last_error) && d.api->last_error) {
+    tn_str t = d.api->last_error(d.api->context);
+    text.assign(t.ptr, t.len);
+  }
+  throw BackendError(join(what, ": device ", d.name, " failed with status ", s, text.empty() ? "" : ": ", text));
+}
+
+// What the second device's current stream gets from now on comes after what the first's has.
+void order_streams(const DeviceEntry& d, int first, int second) {
+  const tn_device_api* a = d.api;
+  tn_stream *from = current_stream(d.slot, first), *to = current_stream(d.slot, second);
+  tn_event* event = nullptr;
+  const bool events = TN_HAS(a, tn_device_api, event_wait) && a->event_create && a->event_destroy && a->event_record &&
+                      a->event_wait && a->event_create(a->context, first, TN_EVENT_NO_TIMING, &event) == TN_OK;
+  bool ordered = events && a->event_record(a->context, first, event, from) == TN_OK &&
+                 a->event_wait(a->context, second, event, to) == TN_OK;
+  if (events) a->event_destroy(a->context, first, event);
+  if (!ordered) synchronize_stream(d.slot, first, from);
+}
+
+// Elements from the first to the last one that a tensor touches, counted in its storage.
+int64_t span(const TensorImpl& t) {
+  int64_t last = 0;
+  for (int d = 0; d < t.ndim(); ++d) last += (t.size(d) - 1) * t.stride(d);
+  return t.numel == 0 ? 0 : last + 1;
+}
+
+}  // namespace
+
+void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset, uint64_t bytes, bool wait) {
+  if (bytes == 0) return;
+  const DeviceEntry& d = device_entry(dst.slot != 0 ? dst.slot : src.slot);
+  int index = dst.slot != 0 ? dst.index : src.index;
+  tn_stream* stream = d.slot == 0 ? nullptr : current_stream(d.slot, index);
+  const bool pinned = (dst.slot != 0 || dst.storage->pinned) && (src.slot != 0 || src.storage->pinned);
+  if (wait || !pinned)
+    refuse_in_capture(d.slot, index, "copy",
+                      "the host would have to wait for it; copy without blocking, to or from pinned memory");
+  const bool across = dst.slot == src.slot && dst.index != src.index;
+  if (across) order_streams(d, src.index, dst.index);
+  check(d.api->copy(d.api->context, dst.view.device, dst.view.data, dst_offset, src.view.device, src.view.data,
+                    src_offset, bytes, stream),
+        "copy", d);
+  if (across && !wait) order_streams(d, dst.index, src.index);
+  if (wait && d.slot != 0) synchronize_stream(d.slot, index, stream);
+}
+
+bool plain(const TensorImpl& dst, const TensorImpl& src) {
+  return dst.dtype == src.dtype && dst.sizes() == src.sizes() && dst.contiguous() && src.contiguous();
+}
+
+Impl to_host(TensorImpl& t) {
+  int64_t n = span(t);
+  Impl flat = new_tensor("copy", t.dtype, 0, 0, 1, &n);
+  copy_bytes(*flat, 0, t, t.view.byte_offset, static_cast<uint64_t>(n) * t.itemsize(), true);
+  return TensorImpl::make(t.dtype, flat->storage, 0, t.ndim(), t.view.sizes, t.view.strides);
+}
+
+void from_host(TensorImpl& dst, TensorImpl& host) {
+  if (dst.slot == 0) return copy(dst, host);
+  if (plain(dst, host)) {
+    copy_bytes(dst, dst.view.byte_offset, host, host.view.byte_offset,
+               static_cast<uint64_t>(dst.numel) * dst.itemsize(), true);
+    dst.bump_version();
+    return;
+  }
+  // Read, change, write: elements between those of a strided destination must survive.
+  Impl there = to_host(dst);
+  copy(*there, host);
+  copy_bytes(dst, dst.view.byte_offset, *there, there->view.byte_offset,
+             static_cast<uint64_t>(span(dst)) * dst.itemsize(), true);
+  dst.bump_version();
+}
+
+}  // namespace tenon::core

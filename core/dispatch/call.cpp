@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A call: infer, outputs, cell, frame, status. One path for every plugin.
+#include "core/base/in_flight.h"
+#include "core/base/watched_calls.h"
+#include "core/dispatch/fallback.h"
+#include "core/dispatch/fast_path.h"
+#include "core/dispatch/layout_call.h"
+#include "core/dispatch/prepare.h"
+#include "core/dispatch/registered_dtype.h"
+#include "core/dispatch/run_kernel.h"
+#include "core/dispatch/shadow.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+
+namespace tenon::core {
+
+namespace {
+
+// The slow half of step 4: no kernel for this dtype, or it declined.
+TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
+  if (!op_takes(f.op(), f.c.checked)) {
+    throw NotImplementedError(
+        join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
+  }
+  climb(f, declined);
+}
+
+// Only the copy row takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one device.
+TENON_COLD bool copy_across(CallFrame& f) {
+  TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
+  const bool same = to.slot == from.slot && to.index == from.index;
+  if (TENON_LIKELY(same && !foreign(to.dtype) && !foreign(from.dtype))) return false;
+  try {
+    make_outputs(f);
+    copy(*f.targets[0], from, f.in[2].u.i64 != 0);
+    finish_outputs(f);
+  } catch (...) {
+    drop_outputs(f);
+    throw;
+  }
+  return true;
+}
+
+// A view needs no kernel: its geometry is all there is.
+void call_view(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  Infer c(op, in, form);
+  op.infer(c);
+  const OutMeta& o = c.out[0];
+  outs[0] = new_view(c.tensor(o.alias_of), o.dtype, o.byte_offset, o.ndim, o.sizes, o.strides).leak();
+}
+
+// Allocation is all there is. The device is the one asked for, else that of the first tensor.
+void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
+  Infer c(op, in, Form::Functional);
+  op.infer(c);
+  int slot = c.slot, index = c.index;
+  for (int i = 0; slot < 0 && i < op.n_args; ++i) {
+    if (in[i].tag != TN_TAG_TENSOR) continue;
+    slot = c.tensor(i).slot;
+    index = c.tensor(i).index;
+  }
+  const OutMeta& o = c.out[0];
+  outs[0] = new_tensor(op.name, o.dtype, slot < 0 ? 0 : slot, slot < 0 ? 0 : index, o.ndim, o.sizes,
+                       o.has_strides ? o.strides : nullptr)
+                .leak();
+}
+
+}  // namespace
+
+void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+  InFlight inside;
+  if (g_alike[op.index] != Alike::No && TENON_LIKELY(!calls_are_watched()) && call_alike(op, in, outs, form)) return;
+  if (TENON_UNLIKELY(op.flags & kOpListLengths)) check_list_lengths(op, in);
+  if (TENON_UNLIKELY(op.layout != nullptr) || TENON_UNLIKELY(g_layouts_in_use.load(std::memory_order_relaxed))) {
+    if (const int layout = layout_of_call(op, in); layout != 0) return call_layout(op, in, outs, form, layout);
+  }
+  TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
+  if (op.kind == OpKind::View) return call_view(op, in, outs, form);
+  if ((op.flags & kOpNoKernel) && form == Form::Functional) return call_new(op, in, outs);
+  CallFrame f(op, in, outs, form);
+  op.infer(f.c);
+  find_device(f);
+  if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && copy_across(f)) return;
+  KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
+  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e)) e = nullptr;
+  try {
+    make_outputs(f);
+    if (op.flags & kOpNoKernel) return;
+    if (op.flags & kOpRandom) reserve_random(f);
+    if (TENON_LIKELY(e != nullptr)) {
+      if (TENON_UNLIKELY(!(e->flags & TN_KERNEL_ANY_STRIDES))) make_contiguous_outputs(f);
+      prepare_args(f, e->flags);
+      if (TENON_UNLIKELY(!run_kernel(f, *e)))
+        without_kernel(f, e);
+      else if (TENON_UNLIKELY(calls_are_watched()))
+        shadow_check(f);
+    } else {
+      without_kernel(f, nullptr);
+    }
+    finish_outputs(f);
+  } catch (...) {
+    drop_outputs(f);
+    throw;
+  }
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Moving elements between tensors of any dtype, stride and device. A device needs only byte copies to and from the
+// host for all of it; its own copy kernel is used where it has one.
+#include <cstring>
+
+#include "core/base/in_flight.h"
+#include "core/dispatch/byte_copy.h"
+#include "core/dispatch/registered_dtype.h"
+#include "core/registry/cells.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+
+namespace tenon::core {
+namespace {
+
+const Op& copy_op() {
+  static const Op& op = get_op("copy");
+  return op;
+}
+
+// Whether the kernel takes the tensors as they are: preparing them for it would take a copy again.
+bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
+  bool strides =
+      (e.flags & TN_KERNEL_ANY_STRIDES) || (dst.contiguous() && src.contiguous() && dst.sizes() == src.sizes());
+  return strides && e.dtypes.has(src.dtype) && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
+}
+
+// A native call of the copy row on one device.
+bool copy_natively(TensorImpl& dst, TensorImpl& src) {
+  InFlight inside;
+  const KernelEntry* e = find_kernel(copy_op(), dst.slot, 0, dst.dtype);
+  if (!e || !takes(*e, dst, src)) return false;
+  tn_value in[3] = {};
+  in[0].tag = in[1].tag = TN_TAG_TENSOR;
+  in[0].u.tensor = &dst.view;
+  in[1].u.tensor = &src.view;
+  in[2].tag = TN_TAG_BOOL;
+  TensorImpl* outs[] = {&dst};
+  call(copy_op(), in, outs, Form::Inplace);
+  return true;
+}
+
+}  // namespace
+
+void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
+  if (dst.slot == src.slot && dst.index == src.index) {
+    if (copy_natively(dst, src)) return;
+    if ((foreign(dst.dtype) || foreign(src.dtype)) && !plain(dst, src)) return copy_foreign(dst, src);
+    if (dst.slot == 0) {
+      if (plain(dst, src)) {  // what a process without any plugin can do
+        std::memcpy(dst.host_data(), src.host_data(), static_cast<std::size_t>(dst.numel) * dst.itemsize());
+        return dst.bump_version();
+      }
+      TENON_CHECK(!find_kernel(copy_op(), 0, 0, dst.dtype), NotImplementedError,
+                  "copy: the kernel of the host takes neither these strides nor these dtypes");
+      tn_value in[3] = {};
+      in[0].tag = in[1].tag = TN_TAG_TENSOR;
+      in[0].u.tensor = &dst.view;
+      in[1].u.tensor = &src.view;
+      in[2].tag = TN_TAG_BOOL;
+      TensorImpl* outs[] = {&dst};
+      return call(copy_op(), in, outs, Form::Inplace);  // throws, with reasons
+    }
+  }
+  if (plain(dst, src) && (dst.slot == 0 || src.slot == 0 || dst.slot == src.slot)) {
+    copy_bytes(dst, dst.view.byte_offset, src, src.view.byte_offset, static_cast<uint64_t>(dst.numel) * dst.itemsize(),
+               !non_blocking || (dst.slot == 0 && !dst.storage->pinned));
+    return dst.bump_version();
+  }
+  if (foreign(dst.dtype) || foreign(src.dtype)) return copy_foreign(dst, src);
+  Impl host = src.slot == 0 ? Impl::share(&src) : to_host(src);
+  if (dst.slot == 0) return copy(dst, *host);
+  if (!plain(dst, *host) && dst.contiguous()) {
+    Impl ready = new_tensor("copy", dst.dtype, 0, 0, dst.ndim(), dst.view.sizes);
+    copy(*ready, *host);
+    host = std::move(ready);
+  }
+  from_host(dst, *host);
+}
+
+Scalar item(TensorImpl& t) {
+  TENON_CHECK(!t.composite(), TypeError, "item: a tensor of layout ", layout_name(t.layout_slot),
+              " is read through to_dense()");
+  TENON_CHECK(t.numel == 1, ValueError, "item: only one-element tensors become a host number; this has ", t.numel);
+  Impl host = t.slot == 0 ? Impl::share(&t) : to_host(t);
+  if (foreign(t.dtype)) {
+    Impl number = new_tensor("item", kFloat, 0, 0, 0, nullptr);
+    copy_foreign(*number, *TensorImpl::make(t.dtype, host->storage, host->byte_offset(), 0, nullptr));
+    host = std::move(number);
+  }
+  const char* p = host->host_data();
+  switch (host->dtype) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  case ScalarType::Enum: {                                  \
+    ctype v;                                                \
+    std::memcpy(&v, p, sizeof v);                           \
+    return Scalar(v);                                       \
+  }
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+    default:
+      break;
+  }
+  throw NotImplementedError(join("item: not implemented for dtype ", dtype_name(t.dtype)));
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,417 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// A call with a tensor of a layout other than strided: the layout rules on the results, then a kernel that takes the
+// layouts of the arguments, else the host's, else strided copies where they are allowed, else an error.
+#include <cstring>
+#include <vector>
+
+#include "core/base/settings.h"
+#include "core/device/capture.h"
+#include "core/dispatch/arguments.h"
+#include "core/dispatch/byte_copy.h"
+#include "core/dispatch/component_tensor.h"
+#include "core/dispatch/fallback.h"
+#include "core/dispatch/layout_call.h"
+#include "core/dispatch/prepare.h"
+#include "core/dispatch/run_kernel.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+#include "tenon/core/log.h"
+
+namespace tenon::core {
+namespace {
+
+std::atomic<int> g_densify{-1};
+
+int layout_argument(const Op& op, const tn_value* in) {
+  for (int i = 0; i < op.n_args; ++i) {
+    if (in[i].tag != TN_TAG_LAYOUT || in[i].u.i64 == TN_STRIDED) continue;
+    const int slot = layout_slot_from_abi(in[i].u.i64);
+    TENON_CHECK(slot > 0 && slot < layout_slots(), ValueError, op.name, ": argument '", op.args[i].name,
+                "': there is no layout of number ", in[i].u.i64);
+    return slot;
+  }
+  return 0;
+}
+
+struct LayoutCall : CallFrame {
+  int layout;
+  int result[kMaxOutputs] = {};      // layout slots
+  uint32_t facts[kMaxOutputs] = {};  // of results of a layout: bits from TN_LAYOUT_FLAG on
+  LayoutCall(const Op& o, const tn_value* arguments, TensorImpl** results, Form f, int l)
+      : CallFrame(o, arguments, results, f), layout(l) {}
+};
+
+[[noreturn]] void infer_failed(const LayoutCall& f, tn_status status) {
+  throw_error(status, join(f.op().name, ": ", f.error.empty() ? join("status ", status) : f.error, " (layout ",
+                           layout_name(f.layout), ")"));
+}
+
+// What the layout says of the results.
+void ask_layout(LayoutCall& f) {
+  const tn_ext_layout& ext = *layout_ext(f.layout);
+  const bool own = f.op().layout != nullptr;  // the row leaves it to the layout
+  const int asked = own && *f.op().layout ? f.layout : layout_argument(f.op(), f.in);
+  for (int k = 0; k < f.op().n_results; ++k) f.result[k] = asked;
+  if (!ext.infer) {
+    TENON_CHECK(!own, NotImplementedError, f.op().name, ": not implemented for layout ", layout_name(f.layout));
+    return;
+  }
+  tn_tensor outputs[kMaxOutputs] = {};
+  int64_t sizes[kMaxOutputs][kMaxDims];
+  const int n = f.op().n_results;
+  for (int k = 0; k < n; ++k) {
+    const OutMeta& o = f.c.out[k];
+    outputs[k].ndim = own ? -1 : o.ndim;
+    outputs[k].sizes = sizes[k];
+    outputs[k].layout = abi_layout(asked);
+    if (!own) outputs[k].dtype = abi_dtype(o.dtype);
+    for (int d = 0; !own && d < o.ndim; ++d) sizes[k][d] = o.sizes[d];
+  }
+  tn_call call{};
+  call.struct_size = sizeof call;
+  call.n_in = f.op().n_args;
+  call.n_out = static_cast<uint32_t>(n);
+  call.in = f.in;
+  call.context = &f;
+  call.op = f.op().index;
+  const tn_status s = ext.infer(&call, tn_str{f.op().name, std::strlen(f.op().name)}, outputs, sizes);
+  if (s == TN_DECLINED && !own) return;
+  TENON_CHECK(s != TN_DECLINED, NotImplementedError, f.op().name, ": not implemented for layout ",
+              layout_name(f.layout));
+  if (s != TN_OK) infer_failed(f, s);
+  for (int k = 0; k < n; ++k) {
+    TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, f.op().name, ": layout ",
+                layout_name(f.layout), " gave result ", k, " ", outputs[k].ndim, " dimensions");
+    const bool defined = own || f.c.out[k].defined;
+    f.c.set(k, {sizes[k], static_cast<std::size_t>(outputs[k].ndim)}, dtype_from_abi(outputs[k].dtype));
+    f.c.out[k].defined = defined;
+    f.result[k] = layout_slot_from_abi(outputs[k].layout);
+    if (f.result[k] != 0) (void)layout_components(f.result[k]);  // ValueError: no such layout
+    checked_numel(f.op().name, outputs[k].ndim, sizes[k]);
+    f.facts[k] = outputs[k].flags & ~0u << TN_LAYOUT_FLAG;
+  }
+}
+
+// The row's own rule sees shapes and dtypes; it knows nothing of layouts.
+void infer_results(LayoutCall& f) {
+  if (f.op().layout == nullptr) {
+    Replaced shapes(f.op(), f.in, [](int, const TensorImpl& t) { return t.composite() ? stand_in(t) : Impl(); });
+    f.c.in = shapes.in;
+    f.op().infer(f.c);
+    f.c.in = f.in;
+    for (int k = 0; k < f.op().n_results; ++k) f.c.out[k].has_strides = false;
+  }
+  ask_layout(f);
+}
+
+bool takes_layouts(const LayoutCall& f, const KernelEntry& e) {
+  bool all = true;
+  each_argument(f.op(), f.in, [&](int i, const TensorImpl& t) { all &= e.takes(i, t.layout_slot); });
+  return all;
+}
+
+// The first kernel from here on that takes the layouts and the dtype.
+KernelEntry* fitting(const LayoutCall& f, KernelEntry* e) {
+  for (; e != nullptr; e = e->next.load(std::memory_order_acquire)) {
+    if (e->dtypes.has(f.dtype) && takes_layouts(f, *e)) return e;
+  }
+  return nullptr;
+}
+
+void prepare_composite(LayoutCall& f, int i, TensorImpl& t, bool cast, bool contiguous) {
+  if (cast && t.dtype != f.c.compute) {
+    f.replace(i, *f.keep(copy_composite(t, f.c.compute, t.slot, t.index)));
+    return;
+  }
+  bool ready = true;
+  for (int k = 0; k < t.components->n; ++k) ready &= t.components->impl[k]->contiguous();
+  if (!ready && contiguous) f.replace(i, *f.keep(copy_composite(t, t.dtype, t.slot, t.index)));
+}
+
+void prepare_layout_args(LayoutCall& f, uint32_t kernel_flags) {
+  const bool contiguous = !(kernel_flags & TN_KERNEL_ANY_STRIDES);
+  const bool casts = f.c.compute != ScalarType::Undefined && !(kernel_flags & TN_KERNEL_MIXED_DTYPES);
+  for (int i = 0; i < f.op().n_args; ++i) {
+    if (f.in[i].tag != TN_TAG_TENSOR) continue;
+    TensorImpl& t = *TensorImpl::from_view(f.in[i].u.tensor);
+    const bool cast = casts && (f.c.operands >> i & 1);
+    if (t.composite()) {
+      prepare_composite(f, i, t, cast, contiguous);
+    } else if ((cast && t.dtype != f.c.compute) || (contiguous && !t.contiguous())) {
+      Impl made = new_tensor(f.op().name, cast ? f.c.compute : t.dtype, t.slot, t.index, t.ndim(), t.view.sizes);
+      copy(*made, t);
+      f.replace(i, *f.keep(std::move(made)));
+    }
+  }
+}
+
+// Results of a layout get their parts from the kernel.
+void make_composites(LayoutCall& f) {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (f.result[k] == 0) continue;
+    const OutMeta& o = f.c.out[k];
+    f.write_back[k] = nullptr;
+    Impl made = new_composite(f.result[k], o.dtype, f.slot, f.index, o.ndim, o.sizes);
+    made->view.flags = f.facts[k];
+    if (f.form == Form::Functional) {
+      f.targets[k] = f.outs[k] = made.leak();
+      f.fresh |= 1u << k;
+    } else {
+      const TensorImpl& given = *f.outs[k];
+      TENON_CHECK(given.layout_slot == f.result[k], TypeError, f.op().name, ": the result has layout ",
+                  layout_name(f.result[k]), ", which a tensor of layout ", layout_name(given.layout_slot),
+                  " cannot hold");
+      TENON_CHECK(given.dtype == o.dtype, TypeError, f.op().name, ": result type ", dtype_name(o.dtype),
+                  " cannot be written to a tensor of layout ", layout_name(given.layout_slot), " and dtype ",
+                  dtype_name(given.dtype));
+      TENON_CHECK(f.form == Form::Out || f.op().layout || given.sizes() == made->sizes(), ValueError, f.op().name,
+                  "_: the result of shape ", text(made->sizes()), " does not fit self of shape ", text(given.sizes()));
+      f.targets[k] = f.keep(std::move(made));
+    }
+  }
+}
+
+void make_layout_outputs(LayoutCall& f, const KernelEntry* e) {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    const bool given = f.form != Form::Functional;
+    TENON_CHECK(!given || f.result[k] != 0 || !f.outs[k]->composite(), TypeError, f.op().name,
+                ": the result is strided, which a tensor of layout ", given ? layout_name(f.outs[k]->layout_slot) : "",
+                " cannot hold");
+    if (f.result[k] != 0) f.c.out[k].defined = false;  // not make_outputs's
+  }
+  make_outputs(f, e);
+  make_composites(f);
+}
+
+void finish_layout(LayoutCall& f) {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (f.result[k] == 0) continue;
+    TensorImpl& made = *f.targets[k];
+    for (int i = 0; i < made.components->n; ++i) {
+      TENON_CHECK(made.components->impl[i] != nullptr, BackendError, f.op().name,
+                  ": the kernel returned TN_OK without component '", layout_components(f.result[k])[i], "' of result ",
+                  k);
+    }
+    if (f.form != Form::Functional) f.outs[k]->take_components(made);
+  }
+  finish_outputs(f);
+}
+
+bool try_kernels(LayoutCall& f, int device_slot, bool& declined) {
+  KernelEntry* e = fitting(f, cell(f.op(), device_slot, f.layout).load(std::memory_order_acquire));
+  for (; e != nullptr; e = fitting(f, e->next.load(std::memory_order_acquire))) {
+    try {
+      make_layout_outputs(f, e);
+      if (f.op().flags & kOpRandom) reserve_random(f);
+      prepare_layout_args(f, e->flags);
+      if (run_kernel(f, *e)) {
+        finish_layout(f);
+        return true;
+      }
+    } catch (...) {
+      drop_outputs(f);
+      throw;
+    }
+    declined = true;
+    drop_outputs(f);
+    f.fresh = 0;
+    f.restore_args();
+  }
+  return false;
+}
+
+// Results of another call become this one's.
+void deliver(LayoutCall& f, Impl* made) {
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (!made[k]) continue;
+    if (f.form == Form::Functional) {
+      f.outs[k] = made[k].leak();
+    } else if (f.outs[k]->composite()) {
+      f.outs[k]->take_components(*made[k]);
+      f.outs[k]->bump_version();
+    } else {
+      copy(*f.outs[k], *made[k]);
+    }
+  }
+}
+
+void call_elsewhere(const LayoutCall& f, const Replaced& args, Impl* made) {
+  TensorImpl* outs[kMaxOutputs] = {};
+  call(f.op(), args.in, outs);
+  for (int k = 0; k < f.op().n_results; ++k) made[k] = Impl::adopt(outs[k]);
+}
+
+bool stage_layout(LayoutCall& f, const char* reason) {
+  if (f.slot == 0 || !fitting(f, cell(f.op(), 0, f.layout).load(std::memory_order_acquire))) return false;
+  refuse_in_capture(f.slot, f.index, f.op().name, "it is computed on the host");
+  uint64_t bytes = 0;
+  Replaced args(f.op(), f.in, [&](int, TensorImpl& t) {
+    if (t.slot == 0) return Impl();
+    if (t.composite()) {
+      for (int k = 0; k < t.components->n; ++k) {
+        const TensorImpl& part = *t.components->impl[k];
+        bytes += static_cast<uint64_t>(part.numel) * part.itemsize();
+      }
+      return copy_composite(t, t.dtype, 0, 0);
+    }
+    bytes += static_cast<uint64_t>(t.numel) * t.itemsize();
+    return to_host(t);
+  });
+  count_fallback(f, "staged", reason, bytes);
+  Impl made[kMaxOutputs];
+  call_elsewhere(f, args, made);
+  for (int k = 0; k < f.op().n_results; ++k) {
+    if (!made[k]) continue;
+    if (made[k]->composite()) {
+      made[k] = copy_composite(*made[k], made[k]->dtype, f.slot, f.index);
+    } else {
+      Impl there = new_tensor(f.op().name, made[k]->dtype, f.slot, f.index, made[k]->ndim(), made[k]->view.sizes);
+      copy(*there, *made[k]);
+      made[k] = std::move(there);
+    }
+  }
+  deliver(f, made);
+  return true;
+}
+
+// To the layout, 0: strided, by the kernel that the layout's plugin has for it.
+Impl converted(TensorImpl& t, int layout) {
+  static const Op &to_dense = get_op("_to_dense"), &to_layout = get_op("_to_layout");
+  tn_value in[3] = {};
+  in[0].tag = TN_TAG_TENSOR;
+  in[0].u.tensor = &t.view;
+  if (layout != 0) {
+    in[1].tag = TN_TAG_LAYOUT;
+    in[1].u.i64 = abi_layout(layout);
+  }
+  TensorImpl* out[kMaxOutputs];
+  call(layout == 0 ? to_dense : to_layout, in, out);
+  return Impl::adopt(out[0]);
+}
+
+bool densified(LayoutCall& f, const std::string& reason) {
+  if (densify() == Densify::Forbid || f.op().layout != nullptr || layout_argument(f.op(), f.in) != 0) return false;
+  uint64_t bytes = 0;
+  Replaced args(f.op(), f.in, [&](int, TensorImpl& t) {
+    if (!t.composite()) return Impl();
+    bytes += static_cast<uint64_t>(t.numel) * t.itemsize();
+    return converted(t, 0);
+  });
+  count_fallback(f, "densified", reason.c_str(), bytes);
+  if (densify() == Densify::Warn) {
+    warn_once(join("densify:", f.op().name), "fallback",
+              join(f.op().name, " makes its tensors of layout ", layout_name(f.layout), " strided: ", reason));
+  }
+  Impl made[kMaxOutputs];
+  call_elsewhere(f, args, made);
+  for (int k = 0; k < f.op().n_results; ++k) {
+    const bool back = f.form == Form::Functional ? f.result[k] != 0 : f.outs[k]->composite();
+    if (made[k] && back) made[k] = converted(*made[k], f.layout);
+  }
+  deliver(f, made);
+  return true;
+}
+
+[[noreturn]] void unserved(const LayoutCall& f, bool declined) {
+  std::string layouts;
+  uint64_t bytes = 0;
+  bool composites = false;
+  each_argument(f.op(), f.in, [&](int i, const TensorImpl& t) {
+    layouts += join(", ", f.op().args[i].name, " ", layout_name(t.layout_slot));
+    composites |= t.composite();
+    if (t.composite()) bytes += static_cast<uint64_t>(t.numel) * t.itemsize();
+  });
+  if (!composites) layouts += join(", layout ", layout_name(f.layout));
+  throw NotImplementedError(
+      join(f.op().name, ": no kernel for ", device_entry(f.slot).name, ", ", dtype_name(f.dtype), layouts,
+           declined ? " (one declined these arguments)" : "",
+           f.op().layout || !composites
+               ? ""
+               : join("; strided copies would take ", bytes,
+                      " bytes and are not allowed: to_dense() makes one, TENON_DENSIFY=allow does at need")));
+}
+
+// What core does with components itself.
+bool by_components(LayoutCall& f) {
+  const std::string_view name = f.op().name;
+  if (name == "clone") {
+    TensorImpl& t = f.c.tensor(0);
+    f.outs[0] = copy_composite(t, t.dtype, t.slot, t.index).leak();
+    return true;
+  }
+  if (name == "detach" || name == "alias") {
+    f.outs[0] = f.c.tensor(0).alias(false).leak();
+    return true;
+  }
+  if (name == "_copy_components") {
+    const Device to = resolve(device_from_abi(f.in[2].u.device));
+    const int slot = usable_slot(to.type());
+    f.outs[0] = copy_composite(f.c.tensor(0), dtype_from_abi(f.in[1].u.dtype), slot, slot == 0 ? 0 : to.index(),
+                               f.in[3].u.i64 != 0)
+                    .leak();
+    return true;
+  }
+  if (name != "copy" || f.form != Form::Inplace) return false;
+  TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
+  if (to.layout_slot != from.layout_slot) return false;
+  TENON_CHECK(to.sizes() == from.sizes(), ValueError, "copy_: self of shape ", text(to.sizes()), " and src of shape ",
+              text(from.sizes()), " differ, and tensors of a layout are not expanded");
+  Impl made = copy_composite(from, to.dtype, to.slot, to.index, f.in[2].u.i64 != 0);
+  to.take_components(*made);
+  to.bump_version();
+  return true;
+}
+
+}  // namespace
+
+int layout_of_call(const Op& op, const tn_value* in) {
+  int layout = 0, other = 0;
+  each_argument(op, in, [&](int, const TensorImpl& t) {
+    if (t.layout_slot != 0 && t.layout_slot != layout) (layout == 0 ? layout : other) = t.layout_slot;
+  });
+  TENON_CHECK(other == 0, NotImplementedError, op.name, ": takes tensors of one layout beside strided ones, got ",
+              layout_name(layout), " and ", layout_name(other), "; to_dense() one of them");
+  if (layout == 0) layout = layout_argument(op, in);
+  if (layout != 0) return layout;
+  return op.layout && *op.layout ? usable_layout(op.layout) : 0;
+}
+
+void call_layout(const Op& op, const tn_value* in, TensorImpl** outs, Form form, int layout) {
+  TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
+  (void)usable_layout(layout_name(layout));
+  LayoutCall f(op, in, outs, form, layout);
+  if (by_components(f)) return;
+  infer_results(f);
+  find_device(f);
+  TENON_CHECK(op_takes(op, f.c.checked), NotImplementedError, op.name, ": not implemented for dtype ",
+              dtype_name(f.c.checked), "; it takes ", op.dtypes);
+  first_use(f.slot);
+  bool declined = false;
+  if (try_kernels(f, f.slot, declined) || try_kernels(f, kAnyDevice, declined)) return;
+  const char* reason = declined ? "the kernel declined these arguments" : "no kernel for this device and layout";
+  if (stage_layout(f, reason) || densified(f, reason)) return;
+  unserved(f, declined);
+}
+
+bool layout_serves(int slot, const Op& op) noexcept {
+  for (int device = kAnyDevice; device >= 0; --device) {
+    if (cell(op, device, slot).load(std::memory_order_acquire) != nullptr) return true;
+  }
+  return false;
+}
+
+void set_densify(Densify d) { g_densify.store(static_cast<int>(d), std::memory_order_relaxed); }
+
+Densify densify() {
+  int d = g_densify.load(std::memory_order_relaxed);
+  if (d < 0) {
+    constexpr const char* kChoices[] = {"allow", "warn", "forbid"};
+    constexpr Densify kMeant[] = {Densify::Allow, Densify::Warn, Densify::Forbid};
+    d = static_cast<int>(kMeant[choice_setting("DENSIFY", kChoices, 3, 2)]);
+    g_densify.store(d, std::memory_order_relaxed);
+  }
+  return static_cast<Densify>(d);
+}
+
+}  // namespace tenon::core

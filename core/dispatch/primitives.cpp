@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/dispatch/primitives.h"
+
+#include "tenon/abi/primitives.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+namespace {
+
+const Op& primitive(ByCode kind) {
+  static const Op &unary = get_op("prim_unary"), &binary = get_op("prim_binary");
+  return kind == ByCode::Unary ? unary : binary;
+}
+
+const std::vector<const Op*>& primitives() {
+  static const std::vector<const Op*>* list = [] {
+    auto* found = new std::vector<const Op*>;
+    for (int i = 0; i < op_count(); ++i) {
+      if (op_at(i).flags & kOpPrimitive) found->push_back(&op_at(i));
+    }
+    return found;
+  }();
+  return *list;
+}
+
+Impl number_there(CallFrame& f, const tn_value& v) {
+  static const Op& fill = get_op("fill.Scalar");
+  Impl t = new_tensor(f.op().name, f.dtype, f.slot, f.index, 0, nullptr);
+  tn_value in[2] = {};
+  in[0].tag = TN_TAG_TENSOR;
+  in[0].u.tensor = &t->view;
+  in[1] = v;
+  TensorImpl* outs[] = {t.get()};
+  call(fill, in, outs, Form::Inplace);
+  return t;
+}
+
+// A tensor or a number as a tensor of the call's dtype.
+Impl operand(CallFrame& f, int i) {
+  const tn_value& v = f.in[i];
+  if (v.tag != TN_TAG_TENSOR) return number_there(f, v);
+  TensorImpl& t = *TensorImpl::from_view(v.u.tensor);
+  if (t.dtype == f.dtype) return Impl::share(&t);
+  Impl cast = new_tensor(f.op().name, f.dtype, f.slot, f.index, t.ndim(), t.view.sizes);
+  copy(*cast, t);
+  return cast;
+}
+
+Impl call_code(const Op& op, std::initializer_list<TensorImpl*> operands, int code, TensorImpl* out) {
+  tn_value in[3] = {};
+  int n = 0;
+  for (TensorImpl* t : operands) {
+    in[n].tag = TN_TAG_TENSOR;
+    in[n++].u.tensor = &t->view;
+  }
+  in[n].tag = TN_TAG_I64;
+  in[n].u.i64 = code;
+  TensorImpl* outs[] = {out};
+  call(op, in, outs, out ? Form::Out : Form::Functional);
+  return out ? Impl() : Impl::adopt(outs[0]);
+}
+
+bool is_one(const tn_value& v) { return v.tag == TN_TAG_F64 ? v.u.f64 == 1 : v.u.i64 == 1; }
+
+}  // namespace
+
+bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
+  const auto no = [&](std::string text) {
+    if (why) *why = std::move(text);
+    return false;
+  };
+  if (!op.decomposition.load(std::memory_order_acquire) && op.by_code == ByCode::None) return no("none is registered");
+  // On the host a primitive is the rows that it stands for, and those are the primitive elsewhere.
+  if ((op.flags & kOpPrimitive) && slot != 0) return no("a primitive is what others decompose into");
+  if (!(op.flags & kOpOnPrimitives)) return true;
+  if (op.by_code != ByCode::None) {
+    const Op& p = primitive(op.by_code);
+    return find_kernel(p, slot, 0, dtype) ? true : no(join("needs ", p.name, ", for which there is no kernel"));
+  }
+  for (const Op* p : primitives()) {
+    if (!cell(*p, slot, 0).load(std::memory_order_acquire)) {
+      return no(join("needs all primitives, and there is no kernel for ", p->name));
+    }
+  }
+  // Else every step of it would go through the host.
+  const Op& binary = primitive(ByCode::Binary);
+  return find_kernel(binary, slot, 0, dtype) ? true : no(join(binary.name, " has no kernel for ", dtype_name(dtype)));
+}
+
+const KernelEntry* writing_kernel(const Op& op, int slot, ScalarType dtype) {
+  return op.by_code == ByCode::None ? nullptr : find_kernel(primitive(op.by_code), slot, 0, dtype);
+}
+
+void call_by_code(CallFrame& f) {
+  const Op &op = f.op(), &p = primitive(op.by_code);
+  const Impl a = operand(f, 0);
+  if (op.by_code == ByCode::Unary) {
+    call_code(p, {a.get()}, op.code, f.targets[0]);
+    return;
+  }
+  Impl b = operand(f, 1);
+  if (op.n_args > 2 && !is_one(f.in[2])) {  // alpha
+    const Impl factor = number_there(f, f.in[2]);
+    b = call_code(p, {b.get(), factor.get()}, TN_BINARY_MUL, nullptr);
+  }
+  call_code(p, {a.get(), b.get()}, op.code, f.targets[0]);
+}
+
+}  // namespace tenon::core

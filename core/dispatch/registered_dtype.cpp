@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Dtypes that plugins register: their elements become float32 and back on the host, and ops that no kernel serves for
+// them are computed on that.
+#include "core/dispatch/registered_dtype.h"
+
+#include <cstring>
+#include <vector>
+
+#include "core/dispatch/arguments.h"
+#include "core/dispatch/byte_copy.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+namespace {
+
+// Calls visit(offset in elements) in row-major order.
+template <class F>
+void each_element(const TensorImpl& t, F&& visit) {
+  int64_t at[kMaxDims] = {}, offset = 0;
+  for (int64_t n = 0; n < t.numel; ++n) {
+    visit(offset);
+    for (int d = t.ndim() - 1; d >= 0; --d) {
+      offset += t.stride(d);
+      if (++at[d] < t.size(d)) break;
+      offset -= at[d] * t.stride(d);
+      at[d] = 0;
+    }
+  }
+}
+
+// The elements of a host tensor, one behind the other.
+std::vector<char> gathered(const TensorImpl& t) {
+  const std::size_t item = t.itemsize();
+  std::vector<char> out(static_cast<std::size_t>(t.numel) * item);
+  char* to = out.data();
+  each_element(t, [&](int64_t offset) {
+    std::memcpy(to, t.host_data() + offset * static_cast<int64_t>(item), item);
+    to += item;
+  });
+  return out;
+}
+
+void scatter(TensorImpl& t, const char* from) {
+  const std::size_t item = t.itemsize();
+  each_element(t, [&](int64_t offset) {
+    std::memcpy(t.host_data() + offset * static_cast<int64_t>(item), from, item);
+    from += item;
+  });
+  t.bump_version();
+}
+
+const tn_ext_dtype& conversions(ScalarType t) {
+  const tn_ext_dtype* ext = dtype_ext(t);
+  TENON_CHECK(ext, NotImplementedError, "dtype ", dtype_name(t), ": the plugin that converts it is not open");
+  return *ext;
+}
+
+Impl row_major_on_host(const TensorImpl& like, ScalarType dtype) {
+  return new_tensor("copy", dtype, 0, 0, like.ndim(), like.view.sizes);
+}
+
+Impl as_float(const TensorImpl& host) {
+  Impl made = row_major_on_host(host, kFloat);
+  const std::vector<char> elements = gathered(host);
+  conversions(host.dtype).to_float(elements.data(), reinterpret_cast<float*>(made->host_data()), host.numel);
+  return made;
+}
+
+Impl expanded(TensorImpl& src, const TensorImpl& dst) {
+  int64_t strides[kMaxDims];
+  const int lead = dst.ndim() - src.ndim();
+  for (int d = 0; d < dst.ndim(); ++d) {
+    strides[d] = d < lead || (src.size(d - lead) == 1 && dst.size(d) != 1) ? 0 : src.stride(d - lead);
+  }
+  return new_view(src, src.dtype, src.byte_offset(), dst.ndim(), dst.view.sizes, strides);
+}
+
+}  // namespace
+
+void copy_foreign(TensorImpl& dst, TensorImpl& src) {
+  if (src.slot != 0) return copy_foreign(dst, *to_host(src));
+  if (dst.slot != 0) {
+    Impl ready = row_major_on_host(dst, dst.dtype);
+    copy_foreign(*ready, src);
+    return from_host(dst, *ready);
+  }
+  Impl from = src.sizes() == dst.sizes() ? Impl::share(&src) : expanded(src, dst);
+  if (dst.dtype == src.dtype) return scatter(dst, gathered(*from).data());
+  if (foreign(src.dtype)) {
+    from = as_float(*from);
+    if (dst.dtype == kFloat) return scatter(dst, from->host_data());
+  }
+  if (!foreign(dst.dtype)) return copy(dst, *from);
+  Impl floats = row_major_on_host(dst, kFloat);
+  copy(*floats, *from);
+  std::vector<char> elements(static_cast<std::size_t>(dst.numel) * dst.itemsize());
+  conversions(dst.dtype).from_float(reinterpret_cast<const float*>(floats->host_data()), elements.data(), dst.numel);
+  scatter(dst, elements.data());
+}
+
+bool knows_dtypes(const CallFrame& f, const KernelEntry& e) {
+  bool all = true;
+  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) { all &= !foreign(t.dtype) || e.dtypes.has(t.dtype); });
+  return all;
+}
+
+}  // namespace tenon::core

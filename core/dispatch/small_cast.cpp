@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Operands of a few host bytes are cast on the stack of the call: no allocation, no kernel.
+#include <cstring>
+#include <type_traits>
+
+#include "core/dispatch/small_cast.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/core/half.h"
+
+namespace tenon::core {
+namespace {
+
+// Integers pass through int64 and the rest through double, which hold every value of the types cast from.
+template <class Wide, class From>
+void widen(const char* from, Wide* wide, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    From v;
+    std::memcpy(&v, from + i * static_cast<int64_t>(sizeof v), sizeof v);
+    wide[i] = static_cast<Wide>(v);
+  }
+}
+
+template <class Wide, class To>
+void narrow(const Wide* wide, char* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    To v;
+    if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
+      v = To(static_cast<float>(wide[i]));
+    else
+      v = static_cast<To>(wide[i]);
+    std::memcpy(to + i * static_cast<int64_t>(sizeof v), &v, sizeof v);
+  }
+}
+
+template <class Wide>
+void cast_through(ScalarType from, const char* src, ScalarType to, char* dst, int64_t n) {
+  Wide wide[kSmallCastBytes];
+  switch (from) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  case ScalarType::Enum:                                    \
+    widen<Wide, ctype>(src, wide, n);                       \
+    break;
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+    default:
+      return;
+  }
+  switch (to) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  case ScalarType::Enum:                                    \
+    return narrow<Wide, ctype>(wide, dst, n);
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+bool cast_on_stack(CallFrame& f, int i, const TensorImpl& t, ScalarType dtype) {
+  if (t.slot != 0 || !t.contiguous() || f.n_views == 8 || f.n_small == kMaxSmallCasts) return false;
+  if (!isFloatingType(dtype) || !(isFloatingType(t.dtype) || isIntegralType(t.dtype, true))) return false;
+  if (t.numel * item_size(dtype) > kSmallCastBytes) return false;
+  char* to = f.small[f.n_small++];
+  if (isFloatingType(t.dtype))
+    cast_through<double>(t.dtype, t.host_data(), dtype, to, t.numel);
+  else
+    cast_through<int64_t>(t.dtype, t.host_data(), dtype, to, t.numel);
+  tn_tensor& v = f.views[f.n_views++];
+  v = t.view;
+  v.data = to;
+  v.byte_offset = 0;
+  v.dtype = abi_dtype(dtype);
+  f.mutable_args()[i].u.tensor = &v;
+  return true;
+}
+
+}  // namespace tenon::core

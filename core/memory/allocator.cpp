@@ -1,0 +1,346 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The way in: small host blocks from the thread's own lists, everything else from the device's pool.
+#include "tenon/core/allocator.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "core/device/capture.h"
+#include "core/memory/allocator.h"
+#include "core/memory/device_pool.h"
+#include "tenon/core/error.h"
+#include "tenon/core/thread_end.h"
+
+namespace tenon::core {
+namespace {
+
+constexpr uint64_t kSmallest = 64;
+constexpr uint64_t kSmallLimit = uint64_t{1} << 20;
+constexpr int kSmallClasses = 57;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int64_t kSmallKept = 0;  // a cache would hide a use after free
+#else
+constexpr int64_t kSmallKept = int64_t{64} << 20;  // bytes that a thread keeps
+#endif
+
+// 64, then four classes a doubling up to 1 MiB: a block is at most a quarter larger than asked.
+int small_class(uint64_t bytes) {
+  if (bytes <= kSmallest) return 0;
+  uint64_t n = bytes - 1;
+  int top = 63 - __builtin_clzll(n);
+  return (top - 6) * 4 + static_cast<int>(n >> (top - 2) & 3) + 1;
+}
+
+struct SmallSizes {
+  int64_t of[kSmallClasses];
+  constexpr SmallSizes() : of{} {
+    of[0] = kSmallest;
+    for (int c = 1; c < kSmallClasses; ++c) of[c] = int64_t{(c - 1) % 4 + 5} << ((c - 1) / 4 + 4);
+  }
+};
+constexpr SmallSizes kSmallSizes;
+
+int64_t small_bytes(int c) { return kSmallSizes.of[c]; }
+
+// Written by its thread alone, read by memory_stats.
+class Counter {
+ public:
+  int64_t get() const { return v_.load(std::memory_order_relaxed); }
+  void set(int64_t v) { v_.store(v, std::memory_order_relaxed); }
+  void add(int64_t d) { set(get() + d); }
+
+ private:
+  std::atomic<int64_t> v_{0};
+};
+
+// What is in use is what was taken from the heap less what is kept, so the common path counts `kept` alone. The peak
+// since the last change of `reserved` follows from the lowest `kept`. One thread's figures may be negative, when
+// others free what it made; only sums mean something.
+struct Books {
+  Counter reserved, reserved_peak, kept, kept_low, peak, calls, device_calls;
+
+  void close_epoch() {
+    int64_t top = reserved.get() - kept_low.get();
+    if (top > peak.get()) peak.set(top);
+    kept_low.set(kept.get());
+  }
+  void grew(int64_t bytes) {
+    close_epoch();
+    reserved.add(bytes);
+    if (bytes > 0) device_calls.add(1);
+    if (reserved.get() > reserved_peak.get()) reserved_peak.set(reserved.get());
+    close_epoch();
+  }
+  void give(int64_t bytes) { kept.add(bytes); }
+  void take(int64_t bytes) {
+    calls.add(1);
+    int64_t now = kept.get() - bytes;
+    kept.set(now);
+    if (now < kept_low.get()) kept_low.set(now);
+  }
+  int64_t top() const { return std::max(peak.get(), reserved.get() - kept_low.get()); }
+  void join(const Books& o) {
+    reserved.add(o.reserved.get());
+    reserved_peak.add(o.reserved_peak.get());
+    kept.add(o.kept.get());
+    kept_low.set(kept.get());
+    peak.add(o.top());
+    calls.add(o.calls.get());
+    device_calls.add(o.device_calls.get());
+  }
+};
+
+// Free small blocks of one thread; the first word of a free block links to the next.
+struct SmallCache {
+  struct Node {
+    Node* next;
+  };
+  Node* head[kSmallClasses] = {};
+  Books books;
+  SmallCache *prev = nullptr, *next = nullptr;  // among all threads' caches
+};
+
+__thread SmallCache* t_small __attribute__((tls_model("initial-exec")));
+__thread bool t_ended __attribute__((tls_model("initial-exec")));
+
+// Every thread's books. Threads that have ended, or are about to, share `shared`.
+struct AllCaches {
+  std::mutex lock;
+  SmallCache* first = nullptr;
+  Books shared;
+};
+
+AllCaches& all_caches();
+
+void drop_lists(SmallCache& c) noexcept {
+  for (int k = 0; k < kSmallClasses; ++k) {
+    while (SmallCache::Node* n = c.head[k]) {
+      c.head[k] = n->next;
+      c.books.give(-small_bytes(k));
+      c.books.grew(-small_bytes(k));
+      std::free(n);
+    }
+  }
+}
+
+void close_cache() noexcept {
+  SmallCache* c = t_small;
+  t_small = nullptr;
+  t_ended = true;
+  drop_lists(*c);
+  AllCaches& all = all_caches();
+  std::lock_guard<std::mutex> hold(all.lock);
+  all.shared.join(c->books);
+  (c->prev != nullptr ? c->prev->next : all.first) = c->next;
+  if (c->next != nullptr) c->next->prev = c->prev;
+  delete c;
+}
+__thread ThreadEnd t_cache_end __attribute__((tls_model("initial-exec"))) = {close_cache};
+
+// Null for a thread that is ending, and where there is no memory for a cache: blocks then come and go one by one.
+SmallCache* open_cache() noexcept {
+  if (t_small != nullptr || t_ended) return t_small;
+  auto* c = new (std::nothrow) SmallCache;
+  if (c == nullptr || !at_thread_end(t_cache_end)) {
+    delete c;
+    return nullptr;
+  }
+  t_small = c;
+  AllCaches& all = all_caches();
+  std::lock_guard<std::mutex> hold(all.lock);
+  c->next = all.first;
+  if (all.first != nullptr) all.first->prev = c;
+  all.first = c;
+  return c;
+}
+
+inline void small_keep(SmallCache& c, void* p, int k) noexcept {
+  auto* n = static_cast<SmallCache::Node*>(p);
+  n->next = c.head[k];
+  c.head[k] = n;
+  c.books.give(small_bytes(k));
+}
+
+TENON_COLD Block small_refill(int k, uint64_t bytes) {
+  SmallCache* c = open_cache();
+  int64_t size = small_bytes(k);
+  void* p = nullptr;
+  if (posix_memalign(&p, kSmallest, static_cast<std::size_t>(size)) != 0) {
+    cache_trim(0, 0);
+    if (posix_memalign(&p, kSmallest, static_cast<std::size_t>(size)) != 0) {
+      MemoryStats s = memory_stats(0, 0);
+      throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes, " bytes, allocated ", s.allocated,
+                                        ", cached ", s.reserved - s.allocated, ", free 0"));
+    }
+  }
+  std::unique_lock<std::mutex> hold;
+  if (c == nullptr) hold = std::unique_lock<std::mutex>(all_caches().lock);
+  Books& books = c != nullptr ? c->books : all_caches().shared;
+  books.grew(size);
+  books.calls.add(1);
+  return {p, 0, bytes, nullptr};
+}
+
+TENON_COLD void small_spill(void* p, int k) noexcept {
+  int64_t size = small_bytes(k);
+  SmallCache* c = open_cache();
+  if (c == nullptr) {
+    std::lock_guard<std::mutex> hold(all_caches().lock);
+    all_caches().shared.grew(-size);
+    return std::free(p);
+  }
+  if (c->books.kept.get() + size > kSmallKept) drop_lists(*c);
+  if (size > kSmallKept) {
+    c->books.grew(-size);
+    return std::free(p);
+  }
+  small_keep(*c, p, k);
+}
+
+inline Block small_alloc(uint64_t bytes) {
+  int k = small_class(bytes);
+  SmallCache* c = t_small;
+  if (TENON_UNLIKELY(c == nullptr || c->head[k] == nullptr)) return small_refill(k, bytes);
+  SmallCache::Node* n = c->head[k];
+  c->head[k] = n->next;
+  c->books.take(small_bytes(k));
+  return {n, 0, bytes, nullptr};
+}
+
+inline void small_free(void* p, uint64_t bytes) noexcept {
+  int k = small_class(bytes);
+  SmallCache* c = t_small;
+  if (TENON_UNLIKELY(c == nullptr || c->books.kept.get() + small_bytes(k) > kSmallKept)) return small_spill(p, k);
+  small_keep(*c, p, k);
+}
+
+std::atomic<DevicePool*> g_pools[kMaxDevices][kMaxOrdinals];
+std::mutex g_pools_lock;
+
+template <class F>
+void each_pool(F f) {
+  for (auto& row : g_pools) {
+    for (auto& place : row) {
+      if (DevicePool* p = place.load(std::memory_order_acquire)) f(*p);
+    }
+  }
+}
+
+// A fork while another thread holds one of these locks would leave it locked in the child for ever.
+void before_fork() {
+  g_pools_lock.lock();
+  all_caches().lock.lock();
+  each_pool([](DevicePool& p) { p.lock().lock(); });
+}
+void after_fork() {
+  each_pool([](DevicePool& p) { p.lock().unlock(); });
+  all_caches().lock.unlock();
+  g_pools_lock.unlock();
+}
+
+AllCaches& all_caches() {
+  static AllCaches& a = *new AllCaches;
+  return a;
+}
+
+// At load, where there is one thread and failing means that the program does not start.
+[[maybe_unused]] const int g_fork_handlers =
+    (static_cast<void>(all_caches()), pthread_atfork(before_fork, after_fork, after_fork));
+
+TENON_COLD DevicePool& make_pool(int slot, int index) {
+  TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ", kMaxOrdinals - 1, ", got ",
+              index);
+  std::lock_guard<std::mutex> hold(g_pools_lock);
+  std::atomic<DevicePool*>& place = g_pools[slot][index];
+  if (place.load(std::memory_order_relaxed) == nullptr) {
+    place.store(new DevicePool(slot, index), std::memory_order_release);
+  }
+  return *place.load(std::memory_order_relaxed);
+}
+
+inline DevicePool* pool_or_null(int slot, int index) noexcept {
+  if (slot < 0 || slot >= kMaxDevices || index < 0 || index >= kMaxOrdinals) return nullptr;
+  return g_pools[slot][index].load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+Block cache_alloc(int slot, int index, uint64_t bytes, tn_stream* stream) {
+  if (bytes == 0) return {nullptr, 0, 0, nullptr};
+  if (TENON_LIKELY(slot == 0 && bytes <= kSmallLimit)) return small_alloc(bytes);
+  if (slot != 0 && device_entry(slot).api == nullptr) usable_slot(device_entry(slot).type);
+  DevicePool* p = pool_or_null(slot, index);
+  return (p != nullptr ? *p : make_pool(slot, index)).alloc(bytes, stream);
+}
+
+void cache_free(int slot, int index, const Block& b, tn_stream*) noexcept {
+  if (b.owner != nullptr) {
+    pool_or_null(slot, index)->free(static_cast<Span*>(b.owner));
+  } else if (b.bytes != 0) {
+    small_free(b.handle, b.bytes);
+  }
+}
+
+void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream) {
+  if (b.owner != nullptr) pool_or_null(slot, index)->record_stream(static_cast<Span*>(b.owner), stream);
+}
+
+void cache_trim(int slot, int index) {
+  if (slot == 0 && t_small != nullptr) drop_lists(*t_small);
+  if (DevicePool* p = pool_or_null(slot, index)) p->trim();
+}
+
+void end_capture_pool(int slot, int index) noexcept {
+  if (DevicePool* p = pool_or_null(slot, index)) p->end_capture();
+}
+
+void release_capture_pool(int slot, int index, uint32_t pool) noexcept {
+  if (DevicePool* p = pool_or_null(slot, index)) p->release_capture(pool);
+}
+
+int close_pools(int slot) {
+  for (int i = 0; i < kMaxOrdinals; ++i) {
+    DevicePool* p = pool_or_null(slot, i);
+    if (p == nullptr || p->close()) continue;
+    open_pools(slot);
+    return i;
+  }
+  return -1;
+}
+
+uint64_t blocks_alive(int slot, int index) {
+  DevicePool* p = pool_or_null(slot, index);
+  return p != nullptr ? p->blocks_alive() : 0;
+}
+
+void open_pools(int slot) {
+  for (int i = 0; i < kMaxOrdinals; ++i) {
+    if (DevicePool* p = pool_or_null(slot, i)) p->open();
+  }
+}
+
+MemoryStats memory_stats(int slot, int index) {
+  MemoryStats s{};
+  if (DevicePool* p = pool_or_null(slot, index)) s = p->stats();
+  if (slot != 0) return s;
+  AllCaches& all = all_caches();
+  std::lock_guard<std::mutex> hold(all.lock);
+  Books sum;
+  sum.join(all.shared);
+  for (SmallCache* c = all.first; c != nullptr; c = c->next) sum.join(c->books);
+  s.allocated += static_cast<uint64_t>(sum.reserved.get() - sum.kept.get());
+  s.allocated_peak += static_cast<uint64_t>(sum.peak.get());
+  s.reserved += static_cast<uint64_t>(sum.reserved.get());
+  s.reserved_peak += static_cast<uint64_t>(sum.reserved_peak.get());
+  s.allocations += static_cast<uint64_t>(sum.calls.get());
+  s.device_allocations += static_cast<uint64_t>(sum.device_calls.get());
+  return s;
+}
+
+}  // namespace tenon::core

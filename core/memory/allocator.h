@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// All pools of a device, as DevicePool's. Private to core.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::core {
+
+void open_pools(int slot);
+int close_pools(int slot);  // says which ordinal has blocks alive, else -1
+uint64_t blocks_alive(int slot, int index);
+// What was freed during a capture and had to wait for its end; a capture's memory becomes everybody's.
+void end_capture_pool(int slot, int index) noexcept;
+void release_capture_pool(int slot, int index, uint32_t pool) noexcept;
+
+}  // namespace tenon::core

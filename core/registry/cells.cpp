@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/registry/cells.h"
+
+#include <mutex>
+#include <utility>
+
+#include "tenon/core/backend_source.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+
+Cell g_cells[kMaxDevices + 1][kMaxLayouts][kMaxOps];
+
+namespace {
+std::atomic<bool> g_used[kMaxDevices];
+std::mutex g_publish;
+}  // namespace
+
+void first_use(int slot) {
+  if (g_used[slot].load(std::memory_order_acquire)) return;
+  // Idempotent, takes its own lock.
+  if (backend_source().open_for_device(device_entry(slot).name)) g_used[slot].store(true, std::memory_order_release);
+}
+
+KernelEntry* find_kernel_late(const Op& op, int slot, int layout, ScalarType dtype) {
+  first_use(slot);
+  if (cell(op, slot, layout).load(std::memory_order_acquire)) return find_kernel(op, slot, layout, dtype);
+  KernelEntry* e = cell(op, kAnyDevice, layout).load(std::memory_order_acquire);
+  while (e != nullptr && !e->dtypes.has(dtype)) e = e->next.load(std::memory_order_acquire);
+  return e;
+}
+
+namespace {
+std::pair<int32_t, int32_t> rank(const KernelEntry& e) { return {e.kernel->priority, e.plugin_priority}; }
+}  // namespace
+
+void publish(Cell& c, KernelEntry* e) {
+  std::lock_guard<std::mutex> lock(g_publish);
+  std::atomic<KernelEntry*>* at = &c;
+  while (KernelEntry* other = at->load(std::memory_order_acquire)) {
+    if (rank(*other) <= rank(*e)) break;
+    at = &other->next;
+  }
+  e->next.store(at->load(std::memory_order_acquire), std::memory_order_release);
+  at->store(e, std::memory_order_release);
+}
+
+void withdraw(const tn_plugin* plugin) {
+  std::lock_guard<std::mutex> lock(g_publish);
+  for (auto& device : g_cells) {
+    for (auto& layout : device) {
+      for (Cell& c : layout) {
+        std::atomic<KernelEntry*>* at = &c;
+        while (KernelEntry* e = at->load(std::memory_order_acquire)) {
+          if (e->plugin == plugin)
+            at->store(e->next.load(std::memory_order_acquire), std::memory_order_release);
+          else
+            at = &e->next;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tenon::core

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// The op table by index and by name.
+#include "tenon/core/op.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "core/stream/device_state.h"
+#include "tenon/core/backend_source.h"
+#include "tenon/core/error.h"
+
+namespace tenon::core {
+
+extern const int g_row_count;
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::deque<std::unique_ptr<Op>> added;
+  std::atomic<int> count{g_row_count};
+  std::unordered_map<std::string_view, Op*> by_name;
+  std::map<std::string_view, std::vector<Op*>> by_base;
+
+  Table() {
+    by_name.reserve(static_cast<std::size_t>(g_row_count) * 2);
+    for (int i = 0; i < g_row_count; ++i) index(g_rows[i]);
+  }
+  void index(Op& op) {
+    std::string_view name = op.name;
+    by_name.emplace(name, &op);
+    by_base[name.substr(0, name.find('.'))].push_back(&op);
+  }
+};
+
+Table& table() {
+  static Table* t = new Table;  // never destroyed: ops are used until the process ends
+  return *t;
+}
+
+// Levenshtein distance, for "did you mean".
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Op& op_at(int index) {
+  if (index < g_row_count) return g_rows[index];
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  return *t.added.at(static_cast<std::size_t>(index - g_row_count));
+}
+
+namespace {
+
+const char* operator_name(int index) { return index >= 0 && index < op_count() ? op_at(index).name : nullptr; }
+[[maybe_unused]] const bool g_reports_name_operators = (g_operator_name = &operator_name, true);
+
+}  // namespace
+
+int op_count() { return table().count.load(std::memory_order_acquire); }
+
+Op* find_op(std::string_view name) {
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  auto it = t.by_name.find(name);
+  return it == t.by_name.end() ? nullptr : it->second;
+}
+
+Op& get_op(std::string_view name) {
+  if (Op* op = find_op(name)) return *op;
+  if (name.find("::") != std::string_view::npos) {  // a plugin that is not open yet may bring it
+    open_for_unknown_name();
+    if (Op* op = find_op(name)) return *op;
+  }
+  constexpr std::size_t kLongest = 200;  // longer than any name: what is long is not near, and takes long to compare
+  if (name.size() > kLongest) {
+    throw NotImplementedError(
+        join("no operator is called '", name.substr(0, kLongest), "...' (", name.size(), " bytes)"));
+  }
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (int i = 0; i < op_count(); ++i) {
+    std::size_t d = distance(name, op_at(i).name);
+    if (d <= 1 + name.size() / 3) near.emplace_back(d, op_at(i).name);
+  }
+  std::sort(near.begin(), near.end());
+  std::string hint;
+  for (std::size_t i = 0; i < near.size() && i < 3; ++i) hint += (i ? ", " : "; closest: ") + near[i].second;
+  throw NotImplementedError(join("no operator is called '", name, "'", hint));
+}
+
+std::vector<Op*> overloads(std::string_view base_name) {
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  auto it = t.by_base.find(base_name);
+  return it == t.by_base.end() ? std::vector<Op*>{} : it->second;
+}
+
+bool op_takes(const Op& op, ScalarType t) { return parse_dtype_mask(op.dtypes).has(t); }
+
+int add_op(std::unique_ptr<Op> op) {
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  TENON_CHECK(t.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name, "' is registered already");
+  const int at = t.count.load(std::memory_order_relaxed);
+  TENON_CHECK(at < kMaxOps, ValueError, "register_op: '", op->name, "': this process has ", kMaxOps, " ops already");
+  op->index = at;
+  t.index(*op);
+  t.added.push_back(std::move(op));
+  t.count.store(at + 1, std::memory_order_release);
+  return at;
+}
+
+}  // namespace tenon::core

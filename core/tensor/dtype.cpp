@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/dtype.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "tenon/core/backend_source.h"
+#include "tenon/core/error.h"
+
+namespace tenon {
+namespace core {
+
+std::atomic<bool> g_dtypes_in_use{false};
+
+namespace {
+constexpr tn_dtype built_in(int wanted) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  if (wanted == (id)) return {code, bits, 1};
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+  return {0, 0, 0};
+}
+constexpr DtypeClass built_in_class(int wanted) {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls) \
+  if (wanted == (id)) return DtypeClass::cls;
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+  return DtypeClass{};
+}
+}  // namespace
+
+// Filled before any code runs, since other libraries' constructors may make tensors. c10's ids here are below 16.
+#define TENON_16(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+#define TENON_SIZE(i) static_cast<uint8_t>(built_in(i).bits / 8)
+uint8_t g_item_size[kMaxDtypes] = {TENON_16(TENON_SIZE)};
+tn_dtype g_abi_dtype[kMaxDtypes] = {TENON_16(built_in)};
+DtypeClass g_dtype_class[kMaxDtypes] = {TENON_16(built_in_class)};
+#undef TENON_SIZE
+#undef TENON_16
+
+namespace {
+
+// Ids of foreign dtypes, by class: a mask that says "floating" can hold dtypes that are not registered yet.
+struct Range {
+  int begin, end;
+};
+constexpr Range foreign_range(DtypeClass c) {
+  switch (c) {
+    case DtypeClass::Floating:
+      return {64, 96};
+    case DtypeClass::Integral:
+      return {96, 112};
+    case DtypeClass::Bool:
+      return {112, 116};
+    default:
+      return {116, 128};
+  }
+}
+
+struct Registry {
+  DtypeInfo info[kMaxDtypes];
+  std::string enumerator[kMaxDtypes];
+  std::atomic<bool> known[kMaxDtypes] = {};
+  std::atomic<const tn_ext_dtype*> ext[kMaxDtypes] = {};
+  std::mutex lock;
+
+  Registry() {
+#define TENON_DTYPE(Enum, id, name, ctype, code, bits, cls)                                           \
+  info[id] = DtypeInfo{#name, g_abi_dtype[id], DtypeClass::cls, bits, (code) != TN_UINT, (bits) / 8}; \
+  enumerator[id] = #Enum;                                                                             \
+  known[id] = true;
+#include "tenon/core/dtypes.def"
+#undef TENON_DTYPE
+  }
+};
+
+Registry& registry() {
+  static Registry& r = *new Registry;  // never destroyed: tensors may outlive statics
+  return r;
+}
+// At load: functions that must not throw ask it.
+[[maybe_unused]] const Registry& g_registry_at_load = registry();
+
+int find(std::string_view name) {
+  Registry& r = registry();
+  for (int i = 0; i < kMaxDtypes; ++i) {
+    if (r.known[i].load(std::memory_order_acquire) && r.info[i].name == name) return i;
+  }
+  return -1;
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+void add_class(DtypeMask& m, DtypeClass c, bool foreign) {
+  Registry& r = registry();
+  for (int i = 0; i < TN_DTYPE_FOREIGN; ++i) {
+    if (r.known[i].load(std::memory_order_acquire) && r.info[i].cls == c) m.add(static_cast<ScalarType>(i));
+  }
+  if (!foreign) return;
+  Range range = foreign_range(c);
+  for (int i = range.begin; i < range.end; ++i) m.add(static_cast<ScalarType>(i));
+}
+
+void add_word(DtypeMask& m, std::string_view word, bool foreign) {
+  bool all = word == "all", number = all || word == "number";
+  if (number || word == "floating") add_class(m, DtypeClass::Floating, foreign);
+  if (number || word == "integral") add_class(m, DtypeClass::Integral, foreign);
+  if (all || word == "bool") add_class(m, DtypeClass::Bool, foreign);
+  if (all || word == "complex") add_class(m, DtypeClass::Complex, foreign);
+  if (number || word == "floating" || word == "integral" || word == "bool" || word == "complex") return;
+  m.add(dtype_from_name(word));
+}
+
+ScalarType signed_of_size(uint32_t bytes, ScalarType a, ScalarType b) {
+  switch (bytes) {
+    case 2:
+      return ScalarType::Short;
+    case 4:
+      return ScalarType::Int;
+    case 8:
+      return ScalarType::Long;
+    default:
+      throw TypeError(join("no dtype holds both ", dtype_name(a), " and ", dtype_name(b)));
+  }
+}
+
+ScalarType promote_integral(ScalarType a, const DtypeInfo& x, ScalarType b, const DtypeInfo& y) {
+  if (x.is_signed == y.is_signed) return x.rank >= y.rank ? a : b;
+  bool b_signed = y.is_signed;
+  const DtypeInfo& s = b_signed ? y : x;
+  const DtypeInfo& u = b_signed ? x : y;
+  if (s.size > u.size) return b_signed ? b : a;
+  return signed_of_size(u.size * 2, a, b);
+}
+
+}  // namespace
+
+bool dtype_known(ScalarType t) noexcept {
+  int id = static_cast<int>(t);
+  return id >= 0 && registry().known[id].load(std::memory_order_acquire);
+}
+
+const DtypeInfo& dtype_info(ScalarType t) {
+  TENON_CHECK(dtype_known(t), TypeError, "dtype number ", static_cast<int>(t), " is not known to this build");
+  return registry().info[static_cast<int>(t)];
+}
+
+ScalarType dtype_from_name(std::string_view name) {
+  int id = find(name);
+  if (id < 0) {  // a plugin that is not open yet may bring it
+    open_for_unknown_name();
+    id = find(name);
+  }
+  TENON_CHECK(id >= 0, TypeError, "invalid type '", name, "': no dtype has this name");
+  return static_cast<ScalarType>(id);
+}
+
+ScalarType dtype_from_abi(tn_dtype t) {
+  for (int i = 0; i < kMaxDtypes; ++i) {
+    if (g_abi_dtype[i].code == t.code && g_abi_dtype[i].bits == t.bits && g_abi_dtype[i].lanes == t.lanes &&
+        g_item_size[i] != 0) {
+      return static_cast<ScalarType>(i);
+    }
+  }
+  throw TypeError(join("no dtype has code ", int{t.code}, ", ", int{t.bits}, " bits, ", int{t.lanes}, " lanes"));
+}
+
+ScalarType register_dtype(DtypeInfo info) {
+  TENON_CHECK(!info.name.empty() && info.name.size() <= 64, ValueError, "a dtype needs a name of 1 to 64 bytes");
+  TENON_CHECK(info.size >= 1 && info.size <= 31, ValueError, "dtype '", info.name,
+              "': size must be 1 to 31 bytes, got ", info.size);
+  Registry& r = registry();
+  std::lock_guard<std::mutex> hold(r.lock);
+  if (int id = find(info.name); id >= 0) {
+    TENON_CHECK(id >= TN_DTYPE_FOREIGN && r.info[id].size == info.size && r.info[id].cls == info.cls, ValueError,
+                "dtype '", info.name, "' is registered already with another size or class");
+    return static_cast<ScalarType>(id);
+  }
+  Range range = foreign_range(info.cls);
+  int id = range.begin;
+  while (id < range.end && r.known[id].load(std::memory_order_relaxed)) ++id;
+  TENON_CHECK(id < range.end, ValueError, "dtype '", info.name, "': no id is left for its class");
+  info.abi = {static_cast<uint8_t>(id), static_cast<uint8_t>(8 * info.size), 1};
+  g_item_size[id] = static_cast<uint8_t>(info.size);
+  g_abi_dtype[id] = info.abi;
+  g_dtype_class[id] = info.cls;
+  r.enumerator[id] = info.name;
+  r.info[id] = std::move(info);
+  r.known[id].store(true, std::memory_order_release);
+  return static_cast<ScalarType>(id);
+}
+
+ScalarType register_dtype(const tn_ext_dtype* ext) {
+  const std::string name(ext->name.ptr ? ext->name.ptr : "", ext->name.len);
+  const std::string_view cls(ext->dtype_class.ptr ? ext->dtype_class.ptr : "", ext->dtype_class.len);
+  const bool floating = cls == "floating", integral = cls == "integral";
+  TENON_CHECK(floating || integral || cls == "bool", ValueError, "dtype '", name, "': unknown class '", cls,
+              "' (floating, integral, bool)");
+  TENON_CHECK(ext->to_float && ext->from_float, ValueError, "dtype '", name, "': it lacks a conversion");
+  TENON_CHECK(ext->rank <= 255, ValueError, "dtype '", name, "': rank must be at most 255, got ", ext->rank);
+  const DtypeClass c = floating ? DtypeClass::Floating : integral ? DtypeClass::Integral : DtypeClass::Bool;
+  const ScalarType t = register_dtype(DtypeInfo{name, {}, c, static_cast<uint8_t>(ext->rank), true, ext->size});
+  const tn_ext_dtype* none = nullptr;
+  TENON_CHECK(registry().ext[static_cast<int>(t)].compare_exchange_strong(none, ext) || none == ext, ValueError,
+              "dtype '", name, "' is registered already");
+  g_dtypes_in_use.store(true, std::memory_order_release);
+  return t;
+}
+
+void unregister_dtype(ScalarType t) noexcept {
+  registry().ext[static_cast<int>(t)].store(nullptr, std::memory_order_release);
+}
+
+const tn_ext_dtype* dtype_ext(ScalarType t) noexcept {
+  return registry().ext[static_cast<int>(t) & 127].load(std::memory_order_acquire);
+}
+
+DtypeMask parse_dtype_mask(std::string_view text, bool foreign) {
+  DtypeMask m;
+  while (!text.empty()) {
+    std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view word = trimmed(text.substr(0, comma));
+    if (!word.empty()) add_word(m, word, foreign);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return m;
+}
+
+}  // namespace core
+
+// Class, then width; two of one width that differ go to the next wider one that holds both.
+ScalarType promote_types(ScalarType a, ScalarType b) {
+  if (a == b) return a;
+  if (const auto ca = core::dtype_class(a), cb = core::dtype_class(b); ca != cb) return ca > cb ? a : b;
+  const core::DtypeInfo& x = core::dtype_info(a);
+  const core::DtypeInfo& y = core::dtype_info(b);
+  if (x.cls == core::DtypeClass::Integral) return core::promote_integral(a, x, b, y);
+  if (x.rank != y.rank || x.cls != core::DtypeClass::Floating) return x.rank >= y.rank ? a : b;
+  return x.size < 4 ? ScalarType::Float : ScalarType::Double;
+}
+
+std::string_view toString(ScalarType t) {
+  if (!core::dtype_known(t)) return "Undefined";
+  return core::registry().enumerator[static_cast<int>(t)];
+}
+
+namespace {
+std::atomic<ScalarType> g_default_dtype{ScalarType::Float};
+}
+
+ScalarType get_default_dtype() noexcept { return g_default_dtype.load(std::memory_order_relaxed); }
+
+void set_default_dtype(ScalarType t) {
+  TENON_CHECK(isFloatingType(t), TypeError, "the default dtype must be floating, got ", dtype_name(t));
+  g_default_dtype.store(t, std::memory_order_relaxed);
+}
+
+}  // namespace tenon

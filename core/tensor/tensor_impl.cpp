@@ -1,0 +1,486 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/core/tensor_impl.h"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "tenon/core/error.h"
+#include "tenon/core/layout.h"
+#include "tenon/core/pool.h"
+#include "tenon/core/sizes.h"
+
+namespace tenon::core {
+
+struct TensorImplAccess {
+  static TensorImpl* make() {
+    auto* t = new (pool_alloc(sizeof(TensorImpl))) TensorImpl;
+    t->view.data = nullptr;
+    t->view.ndim = 0;
+    t->view.byte_offset = 0;
+    t->view.layout = TN_STRIDED;
+    t->view.flags = 0;
+    t->view.storage = nullptr;
+    t->autograd = nullptr;
+    t->flags = 0;
+    t->layout_slot = 0;
+    t->heap_dims = nullptr;
+    t->components = nullptr;
+    return t;
+  }
+  static void release(TensorImpl* t) noexcept {
+    t->~TensorImpl();
+    pool_free(t, sizeof(TensorImpl));
+  }
+};
+
+namespace {
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+static_assert(offsetof(TensorImpl, view) == TensorImpl::kViewOffset, "from_view depends on it");
+#pragma GCC diagnostic pop
+
+constexpr int64_t kMaxNumel = INT64_MAX / 32;  // no item has more than 31 bytes
+
+std::size_t heap_bytes(int ndim) { return 2 * sizeof(int64_t) * static_cast<std::size_t>(ndim); }
+
+void release_dims(TensorImpl& t) noexcept {
+  if (t.heap_dims != nullptr) pool_free(t.heap_dims, heap_bytes(t.view.ndim));
+  t.heap_dims = nullptr;
+}
+
+// Points the view at room for `ndim` sizes and strides. The old numbers stay readable until `old` is freed.
+struct Dims {
+  int64_t* sizes;
+  int64_t* strides;
+};
+Dims place(TensorImpl& t, int ndim, int64_t* heap) {
+  t.heap_dims = heap;
+  t.view.ndim = ndim;
+  int64_t* sizes = heap != nullptr ? heap : t.inline_dims;
+  int64_t* strides = sizes + (heap != nullptr ? ndim : kInlineDims);
+  t.view.sizes = sizes;
+  t.view.strides = strides;
+  return {sizes, strides};
+}
+
+int64_t* heap_for(int ndim) {
+  return ndim > kInlineDims ? static_cast<int64_t*>(pool_alloc(heap_bytes(ndim))) : nullptr;
+}
+
+int64_t product(int ndim, const int64_t* sizes) {
+  uint64_t n = 1;
+  for (int i = 0; i < ndim; ++i) n *= static_cast<uint64_t>(sizes[i]);
+  return static_cast<int64_t>(n);
+}
+
+// Returns the number of elements.
+int64_t row_major_strides(int ndim, const int64_t* sizes, int64_t* strides) {
+  uint64_t next = 1, n = 1;  // unsigned: [0, 2^62, 2^62] has no elements, and its strides may wrap
+  for (int i = ndim - 1; i >= 0; --i) {
+    strides[i] = static_cast<int64_t>(next);
+    n *= static_cast<uint64_t>(sizes[i]);
+    next *= static_cast<uint64_t>(sizes[i] > 1 ? sizes[i] : 1);
+  }
+  return static_cast<int64_t>(n);
+}
+
+bool row_major(const TensorImpl& t) {
+  if (t.numel == 0) return true;
+  int64_t expected = 1;
+  for (int i = t.ndim() - 1; i >= 0; --i) {
+    if (t.size(i) == 1) continue;
+    if (t.stride(i) != expected) return false;
+    expected *= t.size(i);
+  }
+  return true;
+}
+
+// By counting: more elements than places means that some share one. Patterns with as many places as elements and a
+// collision all the same need strides that no view op makes, except as_strided; they are not found.
+bool overlapping(const TensorImpl& t) {
+  if (t.numel <= 1) return false;
+  uint64_t places = 1;
+  for (int i = 0; i < t.ndim(); ++i) {
+    if (t.size(i) > 1 && t.stride(i) == 0) return true;
+    places += static_cast<uint64_t>(t.size(i) - 1) * static_cast<uint64_t>(t.stride(i));
+  }
+  return static_cast<uint64_t>(t.numel) > places;
+}
+
+void attach(TensorImpl& t, Ref<Storage>&& storage, uint64_t byte_offset) {
+  Storage* s = storage.get();
+  t.slot = s->slot;
+  t.index = s->index;
+  t.view.data = s->data;
+  t.view.byte_offset = s->base + byte_offset;
+  t.view.storage = &s->head;
+  t.view.device = {s->slot == 0 ? int32_t{TN_CPU} : device_entry(s->slot).abi_type, s->index};
+  t.storage = std::move(storage);
+}
+
+uint32_t storage_flags(const TensorImpl& t) {
+  uint32_t flags = 0;
+  if (t.slot != 0 && (device_entry(t.slot).flags & TN_DEVICE_OPAQUE)) flags |= TN_TENSOR_OPAQUE;
+  if (t.storage && t.storage->pinned) flags |= TN_TENSOR_PINNED;
+  return flags;
+}
+
+}  // namespace
+
+namespace {
+
+// Row-major, over no memory.
+Ref<TensorImpl> make_bare(ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes) {
+  int64_t* heap = heap_for(ndim);
+  Ref<TensorImpl> t;
+  try {
+    t = Ref<TensorImpl>::adopt(TensorImplAccess::make());
+  } catch (...) {
+    if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
+    throw;
+  }
+  t->slot = static_cast<uint8_t>(slot);
+  t->index = static_cast<int8_t>(index);
+  t->dtype = dtype;
+  t->view.dtype = abi_dtype(dtype);
+  t->view.device = {slot == 0 ? int32_t{TN_CPU} : device_entry(slot).abi_type, index};
+  Dims d = place(*t, ndim, heap);
+  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
+  t->numel = row_major_strides(ndim, sizes, d.strides);
+  t->view.flags = TN_TENSOR_CONTIGUOUS;
+  return t;
+}
+
+}  // namespace
+
+void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) { row_major_strides(ndim, sizes, strides); }
+
+namespace {
+
+TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_offset, int ndim, const int64_t* sizes,
+                      const int64_t* strides) {
+  int64_t* heap = heap_for(ndim);
+  TensorImpl* t;
+  try {
+    t = TensorImplAccess::make();
+  } catch (...) {
+    if (heap != nullptr) pool_free(heap, heap_bytes(ndim));
+    throw;
+  }
+  t->dtype = dtype;
+  t->view.dtype = abi_dtype(dtype);
+  attach(*t, std::move(storage), byte_offset);
+  Dims d = place(*t, ndim, heap);
+  for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
+  if (strides == nullptr) {
+    t->numel = row_major_strides(ndim, sizes, d.strides);
+    t->view.flags = storage_flags(*t) | TN_TENSOR_CONTIGUOUS;
+  } else {
+    for (int i = 0; i < ndim; ++i) d.strides[i] = strides[i];
+    t->numel = product(ndim, sizes);
+    t->refresh_flags();
+  }
+  return t;
+}
+
+}  // namespace
+
+Ref<TensorImpl> TensorImpl::make(ScalarType dtype, Ref<Storage> storage, uint64_t byte_offset, int ndim,
+                                 const int64_t* sizes, const int64_t* strides) {
+  return Ref<TensorImpl>::adopt(make_over(dtype, std::move(storage), byte_offset, ndim, sizes, strides));
+}
+
+Ref<TensorImpl> TensorImpl::make_composite(int layout_slot, ScalarType dtype, int slot, int index, int ndim,
+                                           const int64_t* sizes, int n) {
+  Ref<TensorImpl> t = make_bare(dtype, slot, index, ndim, sizes);
+  t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
+  t->components = new (pool_alloc(sizeof(Components))) Components{};
+  t->components->n = n;
+  t->layout_slot = static_cast<uint8_t>(layout_slot);
+  t->view.layout = abi_layout(layout_slot);
+  t->view.data = t->components->views;
+  t->view.strides = nullptr;
+  t->view.flags = 0;
+  count_composite(layout_slot, 1);
+  return t;
+}
+
+void TensorImpl::set_component(int i, Ref<TensorImpl> part) {
+  components->views[i] = part->view;
+  components->views[i].flags |= TN_TENSOR_COMPONENT | static_cast<uint32_t>(i) << TN_LAYOUT_FLAG;
+  Ref<TensorImpl>::adopt(std::exchange(components->impl[i], part.leak())).reset();
+}
+
+void TensorImpl::take_components(TensorImpl& from) {
+  set_geometry(from.ndim(), from.view.sizes, nullptr, 0);
+  dtype = from.dtype;
+  view.dtype = from.view.dtype;
+  slot = from.slot;
+  index = from.index;
+  view.device = from.view.device;
+  std::swap(components, from.components);
+  view.data = components->views;
+  from.view.data = from.components->views;
+  view.strides = nullptr;
+  view.flags = from.view.flags;
+}
+
+TensorImpl* TensorImpl::from_any_view(const tn_tensor* v) {
+  if (!(v->flags & TN_TENSOR_COMPONENT)) return from_view(v);
+  const tn_tensor* first = v - (v->flags >> TN_LAYOUT_FLAG);
+  auto* parts = reinterpret_cast<const Components*>(reinterpret_cast<const char*>(first) - offsetof(Components, views));
+  return parts->impl[v - first];
+}
+
+Impl stand_in(const TensorImpl& t) { return make_bare(t.dtype, t.slot, t.index, t.ndim(), t.view.sizes); }
+
+void TensorImpl::destroy(TensorImpl* t) noexcept {
+  delete t->autograd;
+  release_dims(*t);
+  if (Components* parts = t->components) {
+    for (int i = 0; i < parts->n; ++i) Ref<TensorImpl>::adopt(parts->impl[i]).reset();
+    pool_free(parts, sizeof(Components));
+    count_composite(t->layout_slot, -1);
+  }
+  TensorImplAccess::release(t);
+}
+
+Ref<TensorImpl> TensorImpl::alias(bool own_version) const {
+  Ref<TensorImpl> t;
+  if (components != nullptr) {
+    t = make_composite(layout_slot, dtype, slot, index, ndim(), view.sizes, components->n);
+    for (int i = 0; i < components->n; ++i) t->set_component(i, Ref<TensorImpl>::share(components->impl[i]));
+    t->view.flags = view.flags;
+    if (!own_version) t->counter = counter;
+    return t;
+  }
+  t = make(dtype, storage, byte_offset(), ndim(), view.sizes, view.strides);
+  if (own_version) {
+    t->counter = Ref<VersionCounter>::adopt(new (pool_alloc(sizeof(VersionCounter))) VersionCounter);
+  } else {
+    t->counter = counter;
+  }
+  return t;
+}
+
+void TensorImpl::set_geometry(int ndim, const int64_t* sizes, const int64_t* strides, uint64_t byte_offset) {
+  int64_t* old_heap = heap_dims;
+  std::size_t old_bytes = heap_bytes(view.ndim);
+  int64_t* heap = heap_for(ndim);
+  Dims d = place(*this, ndim, heap);
+  // The arguments may be this tensor's own numbers.
+  if (ndim > 0) std::memmove(d.sizes, sizes, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+  if (strides != nullptr) {
+    std::memmove(d.strides, strides, sizeof(int64_t) * static_cast<std::size_t>(ndim));
+  } else {
+    contiguous_strides(ndim, d.sizes, d.strides);
+  }
+  if (old_heap != nullptr) pool_free(old_heap, old_bytes);
+  numel = product(ndim, d.sizes);
+  view.byte_offset = (storage ? storage->base : 0) + byte_offset;
+  refresh_flags();
+}
+
+void TensorImpl::set_storage(Ref<Storage> s) {
+  uint64_t offset = byte_offset();
+  attach(*this, std::move(s), offset);
+  refresh_flags();
+}
+
+void TensorImpl::refresh_flags() {
+  uint32_t kept = view.flags & TN_TENSOR_READ_ONLY;
+  uint32_t flags = kept | storage_flags(*this);
+  if (view.strides != nullptr || view.ndim == 0) {
+    if (row_major(*this)) {
+      flags |= TN_TENSOR_CONTIGUOUS;
+    } else if (overlapping(*this)) {
+      flags |= TN_TENSOR_OVERLAPPING;
+    }
+  }
+  view.flags = flags;
+}
+
+int64_t checked_numel(const char* op, int ndim, const int64_t* sizes) {
+  TENON_CHECK(ndim <= kMaxDims, ValueError, op, ": a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
+  int64_t n = 1;
+  bool overflow = false;
+  for (int i = 0; i < ndim; ++i) {
+    TENON_CHECK(sizes[i] >= 0, ValueError, op, ": size ", sizes[i], " of dimension ", i, " is negative");
+    overflow |= __builtin_mul_overflow(n, sizes[i], &n);
+  }
+  if (TENON_LIKELY(!overflow && n <= kMaxNumel)) return n;
+  for (int i = 0; i < ndim; ++i) {
+    if (sizes[i] == 0) return 0;
+  }
+  throw ValueError(join(op, ": sizes ", IntArrayRef(sizes, static_cast<std::size_t>(ndim)),
+                        " have more elements than memory can hold"));
+}
+
+uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes, const int64_t* strides) {
+  uint64_t last = 0;
+  bool overflow = false, empty = false;
+  for (int i = 0; i < ndim; ++i) {
+    TENON_CHECK(strides[i] >= 0, ValueError, op, ": stride ", strides[i], " of dimension ", i, " is negative");
+    uint64_t reach = 0;
+    empty |= sizes[i] == 0;
+    if (sizes[i] == 0) continue;
+    overflow |= __builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1), static_cast<uint64_t>(strides[i]), &reach);
+    overflow |= __builtin_add_overflow(last, reach, &last);
+  }
+  if (empty) return 0;
+  overflow |= last >= static_cast<uint64_t>(kMaxNumel);
+  TENON_CHECK(!overflow, ValueError, op, ": strides ", IntArrayRef(strides, static_cast<std::size_t>(ndim)),
+              " reach further than memory can hold");
+  return (last + 1) * itemsize;
+}
+
+namespace {
+
+// checked_numel of ordinary sizes; false leaves the verdict to it.
+inline bool plain_numel(int ndim, const int64_t* sizes, int64_t* numel) {
+  int64_t n = 1;
+  bool odd = ndim > kInlineDims;
+  for (int i = 0; i < ndim; ++i) {
+    odd |= sizes[i] < 0;
+    odd |= __builtin_mul_overflow(n, sizes[i], &n);
+  }
+  *numel = n;
+  return !odd && n <= kMaxNumel;
+}
+
+// Lack of memory is an error of `op`.
+inline Ref<Storage> make_storage(const char* op, int slot, int index, uint64_t bytes) {
+  try {
+    return Storage::make(slot, index, bytes);
+  } catch (...) {
+    rethrow_called(op);
+  }
+}
+
+// A tensor over the whole of a new storage, but for its sizes and strides.
+__attribute__((always_inline)) inline TensorImpl* make_whole(ScalarType dtype, Ref<Storage>&& storage,
+                                                             const tn_device& device) {
+  const Storage& s = *storage;
+  TensorImpl* t = TensorImplAccess::make();
+  t->slot = s.slot;
+  t->index = s.index;
+  t->dtype = dtype;
+  t->view.data = s.data;
+  t->view.device = device;
+  t->view.dtype = abi_dtype(dtype);
+  t->view.byte_offset = s.base;
+  t->view.storage = &s.head;
+  t->storage = std::move(storage);
+  return t;
+}
+
+}  // namespace
+
+Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim, const int64_t* sizes,
+                const int64_t* strides) {
+  uint32_t item = item_size(dtype);
+  TENON_CHECK(item != 0, TypeError, op, ": dtype ", toString(dtype), " has no memory format in this build");
+  int64_t numel;
+  if (TENON_UNLIKELY(!plain_numel(ndim, sizes, &numel))) numel = checked_numel(op, ndim, sizes);
+  uint64_t bytes = static_cast<uint64_t>(numel) * item;
+  if (strides != nullptr) bytes = checked_extent(op, item, ndim, sizes, strides);
+  Ref<Storage> storage = make_storage(op, slot, index, bytes);
+  if (TENON_UNLIKELY(slot != 0 || ndim > kInlineDims || strides != nullptr)) {
+    return Impl::adopt(make_over(dtype, std::move(storage), 0, ndim, sizes, strides));
+  }
+  TensorImpl* t = make_whole(dtype, std::move(storage), tn_device{int32_t{TN_CPU}, 0});
+  const Dims d = place(*t, ndim, nullptr);
+  uint64_t next = 1;
+  for (int i = ndim - 1; i >= 0; --i) {
+    const int64_t size = sizes[i];
+    d.sizes[i] = size;
+    d.strides[i] = static_cast<int64_t>(next);
+    next *= static_cast<uint64_t>(size > 1 ? size : 1);
+  }
+  t->numel = numel;
+  t->view.flags = TN_TENSOR_CONTIGUOUS;
+  return Impl::adopt(t);
+}
+
+Impl new_alike(const TensorImpl& t, ScalarType dtype) {
+  Ref<Storage> storage = Storage::make(t.slot, t.index, static_cast<uint64_t>(t.numel) * item_size(dtype));
+  if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
+    return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));
+  }
+  TensorImpl* made = make_whole(dtype, std::move(storage), t.view.device);
+  const Dims d = place(*made, t.ndim(), nullptr);
+  for (int i = 0; i < t.ndim(); ++i) {
+    d.sizes[i] = t.view.sizes[i];
+    d.strides[i] = t.view.strides[i];
+  }
+  made->numel = t.numel;
+  made->view.flags = TN_TENSOR_CONTIGUOUS | (t.view.flags & TN_TENSOR_OPAQUE);
+  return Impl::adopt(made);
+}
+
+Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim, const int64_t* sizes,
+              const int64_t* strides) {
+  if (TENON_UNLIKELY(ndim > kInlineDims)) {
+    Impl v = TensorImpl::make(dtype, t.storage, byte_offset, ndim, sizes, strides);
+    v->counter = t.counter;
+    return v;
+  }
+  TensorImpl* v = TensorImplAccess::make();
+  v->slot = t.slot;
+  v->index = t.index;
+  v->dtype = dtype;
+  v->storage = t.storage;
+  v->counter = t.counter;
+  v->view.data = t.view.data;
+  v->view.device = t.view.device;
+  v->view.dtype = abi_dtype(dtype);
+  v->view.byte_offset = t.storage->base + byte_offset;
+  v->view.storage = t.view.storage;
+  const Dims d = place(*v, ndim, nullptr);
+  // Row-major, and by how many elements the last one lies behind the first: see row_major() and overlapping().
+  uint64_t numel = 1, span = 0;
+  bool contiguous = true, repeats = false;
+  for (int i = ndim - 1; i >= 0; --i) {
+    const int64_t size = d.sizes[i] = sizes[i], stride = d.strides[i] = strides[i];
+    if (size > 1) {
+      contiguous &= stride == static_cast<int64_t>(numel);
+      repeats |= stride == 0;
+    }
+    span += static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride);
+    numel *= static_cast<uint64_t>(size);
+  }
+  v->numel = static_cast<int64_t>(numel);
+  uint32_t flags = t.view.flags & (TN_TENSOR_OPAQUE | TN_TENSOR_PINNED);
+  if (contiguous || numel == 0)
+    flags |= TN_TENSOR_CONTIGUOUS;
+  else if (numel > 1 && (repeats || numel > span + 1))
+    flags |= TN_TENSOR_OVERLAPPING;
+  v->view.flags = flags;
+  return Impl::adopt(v);
+}
+
+void resize(TensorImpl& t, int ndim, const int64_t* sizes) {
+  TENON_CHECK(t.storage, ValueError, "resize_: a tensor of layout ", layout_name(t.layout_slot), " cannot be resized");
+  uint64_t offset = t.byte_offset();
+  uint64_t bytes = static_cast<uint64_t>(checked_numel("resize_", ndim, sizes)) * t.itemsize();
+  // The offset of a view without elements can be anything.
+  if (__builtin_add_overflow(bytes, offset, &bytes)) too_large("resize_", "the storage");
+  if (bytes > t.storage->bytes) {
+    Ref<Storage> old = t.storage, grown = make_storage("resize_", t.slot, t.index, bytes);
+    if (old->bytes != 0) {
+      const tn_device_api* api = device_entry(t.slot).api;
+      check_device(t.slot, t.index, "copy",
+                   api->copy(api->context, t.view.device, grown->data, grown->base, t.view.device, old->data, old->base,
+                             old->bytes, grown->stream));
+    }
+    grown->version.store(old->version.load(std::memory_order_acquire), std::memory_order_relaxed);
+    t.set_storage(std::move(grown));
+  }
+  t.set_geometry(ndim, sizes, nullptr, offset);
+}
+
+}  // namespace tenon::core
