@@ -64,6 +64,9 @@ Manager& Manager::get() {
   return *m;
 }
 
+// At load, while there is one thread: the child of a fork that met the first use would wait for it for ever.
+[[maybe_unused]] static const Manager& g_manager_at_load = Manager::get();
+
 void Manager::scan() {
   Lock lock(mutex_);
   const bool opening = std::any_of(entries_.begin(), entries_.end(), [](auto& e) { return e->opening; });

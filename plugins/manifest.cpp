@@ -33,7 +33,7 @@ constexpr std::uintmax_t kMaxBytes = 1 << 20;
 std::string read_trusted(const fs::path& file) {
   const CheckedFile checked = open_trusted(file);
   if (checked.id.bytes > kMaxBytes) bad(file, "larger than 1 MiB");
-  std::string out(kMaxBytes, '\0');
+  std::string out(static_cast<std::size_t>(checked.id.bytes), '\0');
   std::size_t n = 0;
   for (ssize_t got = 1; got > 0 && n < out.size(); n += static_cast<std::size_t>(std::max<ssize_t>(got, 0))) {
     got = read(checked.fd.get(), out.data() + n, out.size() - n);

@@ -6,17 +6,23 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "core/base/leaf_mutex.h"
+
 namespace tenon {
 namespace {
 
 std::atomic<WarningHandler> g_warning_handler{nullptr};
 std::atomic<core::LogHandler> g_log_handler{nullptr};
 
+struct Seen {
+  core::LeafMutex lock;
+  std::unordered_set<std::string> keys;
+};
+Seen& g_seen = *new Seen;  // never destroyed: tensors may outlive statics
+
 bool first_time(std::string_view key) {
-  static std::mutex& lock = *new std::mutex;
-  static auto& seen = *new std::unordered_set<std::string>;
-  std::lock_guard<std::mutex> hold(lock);
-  return seen.emplace(key).second;
+  std::lock_guard hold(g_seen.lock);
+  return g_seen.keys.emplace(key).second;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/in_flight.h"
+#include "core/base/leaf_mutex.h"
 #include "core/base/settings.h"
 #include "core/device/capture.h"
 #include "core/dispatch/arguments.h"
@@ -25,13 +26,10 @@ namespace tenon::core {
 namespace {
 
 struct Counts {
-  std::mutex mutex;
+  LeafMutex mutex;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::pair<uint64_t, uint64_t>> map;
 };
-Counts& counts() {
-  static Counts* c = new Counts;
-  return *c;
-}
+Counts& g_counts = *new Counts;  // never destroyed: tensors may outlive statics
 std::atomic<int> g_policy{-1};
 
 constexpr const char* kPolicies[] = {"allow", "warn", "forbid", "forbid-staging"};  // as Fallback
@@ -69,8 +67,8 @@ void count_fallback(const CallFrame& f, const char* rung, const std::string& rea
   const bool staged = std::string_view(rung) == "staged";
   if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && staged)) forbidden(f, rung, reason);
   {
-    Counts& c = counts();
-    std::lock_guard<std::mutex> lock(c.mutex);
+    Counts& c = g_counts;
+    std::lock_guard lock(c.mutex);
     auto& entry = c.map[{f.op().name, device, rung, reason}];
     ++entry.first;
     entry.second += bytes;
@@ -292,8 +290,8 @@ Fallback fallback() {
 }
 
 std::vector<FallbackCount> fallback_counts() {
-  Counts& c = counts();
-  std::lock_guard<std::mutex> lock(c.mutex);
+  Counts& c = g_counts;
+  std::lock_guard lock(c.mutex);
   std::vector<FallbackCount> out;
   for (const auto& [key, value] : c.map) {
     const auto& [op, device, rung, reason] = key;
@@ -314,8 +312,8 @@ std::string fallback_summary() {
 }
 
 void reset_fallback_counts() {
-  Counts& c = counts();
-  std::lock_guard<std::mutex> lock(c.mutex);
+  Counts& c = g_counts;
+  std::lock_guard lock(c.mutex);
   c.map.clear();
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/base/leaf_mutex.h"
 #include "core/stream/device_state.h"
 #include "tenon/core/backend_source.h"
 #include "tenon/core/error.h"
@@ -22,7 +23,7 @@ extern const int g_row_count;
 namespace {
 
 struct Table {
-  std::mutex mutex;
+  LeafMutex mutex;
   std::deque<std::unique_ptr<Op>> added;
   std::atomic<int> count{g_row_count};
   std::unordered_map<std::string_view, Op*> by_name;
@@ -43,6 +44,8 @@ Table& table() {
   static Table* t = new Table;  // never destroyed: ops are used until the process ends
   return *t;
 }
+// At load: the child of a fork that met the first use would wait for it for ever.
+[[maybe_unused]] const Table& g_table_at_load = table();
 
 // Levenshtein distance, for "did you mean".
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -65,7 +68,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 Op& op_at(int index) {
   if (index < g_row_count) return g_rows[index];
   Table& t = table();
-  std::lock_guard<std::mutex> lock(t.mutex);
+  std::lock_guard lock(t.mutex);
   return *t.added.at(static_cast<std::size_t>(index - g_row_count));
 }
 
@@ -80,7 +83,7 @@ int op_count() { return table().count.load(std::memory_order_acquire); }
 
 Op* find_op(std::string_view name) {
   Table& t = table();
-  std::lock_guard<std::mutex> lock(t.mutex);
+  std::lock_guard lock(t.mutex);
   auto it = t.by_name.find(name);
   return it == t.by_name.end() ? nullptr : it->second;
 }
@@ -109,7 +112,7 @@ Op& get_op(std::string_view name) {
 
 std::vector<Op*> overloads(std::string_view base_name) {
   Table& t = table();
-  std::lock_guard<std::mutex> lock(t.mutex);
+  std::lock_guard lock(t.mutex);
   auto it = t.by_base.find(base_name);
   return it == t.by_base.end() ? std::vector<Op*>{} : it->second;
 }
@@ -118,7 +121,7 @@ bool op_takes(const Op& op, ScalarType t) { return parse_dtype_mask(op.dtypes).h
 
 int add_op(std::unique_ptr<Op> op) {
   Table& t = table();
-  std::lock_guard<std::mutex> lock(t.mutex);
+  std::lock_guard lock(t.mutex);
   TENON_CHECK(t.by_name.count(op->name) == 0, ValueError, "register_op: '", op->name, "' is registered already");
   const int at = t.count.load(std::memory_order_relaxed);
   TENON_CHECK(at < kMaxOps, ValueError, "register_op: '", op->name, "': this process has ", kMaxOps, " ops already");

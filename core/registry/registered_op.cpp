@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/leaf_mutex.h"
 #include "core/registry/schema.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
@@ -37,7 +38,7 @@ struct Record {
 };
 
 struct Records {
-  std::mutex lock;
+  LeafMutex lock;
   std::deque<Record> list;
   std::unordered_map<int, Record*> by_index;
 };
@@ -53,7 +54,7 @@ thread_local OpRegistration* t_registration = nullptr;
 
 Record* record_of(const Op& op) {
   Records& r = records();
-  std::lock_guard<std::mutex> hold(r.lock);
+  std::lock_guard hold(r.lock);
   auto it = r.by_index.find(op.index);
   return it == r.by_index.end() ? nullptr : it->second;
 }
@@ -226,7 +227,7 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
   Records& all = records();
   Record* r;
   {
-    std::lock_guard<std::mutex> hold(all.lock);
+    std::lock_guard hold(all.lock);
     r = &all.list.emplace_back();
   }
   r->schema = std::move(parsed);
@@ -242,7 +243,7 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
   } catch (const SchemaError& e) {
     throw ValueError(join("register_op: '", r->name, "': ", e.what()));
   }
-  std::lock_guard<std::mutex> hold(all.lock);
+  std::lock_guard hold(all.lock);
   all.by_index.emplace(at, r);
   r->present.store(true, std::memory_order_release);
   t_registration->added_.push_back(at);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/formulas/layout.h"
 
+#include "tenon/core/dispatch.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/op.h"
 

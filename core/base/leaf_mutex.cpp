@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/leaf_mutex.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace tenon::core {
+
+struct LeafMutexes {
+  static inline LeafMutex* first = nullptr;
+  template <class F>
+  static void each(F&& f) {
+    for (LeafMutex* m = first; m != nullptr; m = m->next_) f(*m);
+  }
+};
+
+namespace {
+
+void before_fork() {
+  LeafMutexes::each([](LeafMutex& m) { m.lock(); });
+}
+void after_fork() {
+  LeafMutexes::each([](LeafMutex& m) { m.unlock(); });
+}
+
+// Before every other handler of the library, as a fork runs the last one's first: whoever holds a leaf's mutex waits
+// for no other, but not the other way round.
+struct ForkHandlers {
+  ForkHandlers() { pthread_atfork(before_fork, after_fork, after_fork); }
+};
+[[gnu::init_priority(101)]] const ForkHandlers g_fork_handlers;
+
+}  // namespace
+
+LeafMutex::LeafMutex() : next_(std::exchange(LeafMutexes::first, this)) {}
+
+}  // namespace tenon::core
