@@ -127,7 +127,7 @@ Tensor logit(const Tensor& self, std::optional<double> eps) {
   return rounded(tenon::log(y / (1 - y)), self);
 }
 
-// sin(x) / x, |x| below 1/2, by its series (16 digits): its slopes are differences of nearly equal quotients of x.
+// sin(x) / x, |x| below 1/2, by its series (16 digits).
 static Tensor sinc_near_zero(const Tensor& x) {
   const Tensor t = x * x;
   Tensor sum = 1 - t / 210;
@@ -135,12 +135,19 @@ static Tensor sinc_near_zero(const Tensor& x) {
   return sum;
 }
 
+static Tensor sinc_quotient(const Tensor& x, const Tensor& one) {
+  const Tensor there = tenon::where(one, 1, x);
+  return tenon::where(one, 1, tenon::sin(there) / there);
+}
+
 Tensor sinc(const Tensor& self) {
-  const Tensor x = wide(self) * 3.14159265358979323846;
-  const Tensor near = x.requires_grad() ? x.abs() < 0.5 : self == 0, there = tenon::where(near, 1, x);
-  const Tensor elsewhere = tenon::sin(there) / there;
-  if (!x.requires_grad()) return rounded(tenon::where(near, 1, elsewhere), self);
-  return rounded(tenon::where(near, sinc_near_zero(tenon::where(near, x, 0)), elsewhere), self);
+  const Tensor x = wide(self) * 3.14159265358979323846, zero = self == 0;
+  if (!x.requires_grad()) return rounded(sinc_quotient(x, zero), self);
+  // Slopes of the quotient are differences of nearly equal numbers near zero, so that they come from the series there.
+  // Its value becomes the quotient's, to the bit: the difference of numbers this near is exact.
+  const Tensor near = x.abs() < 0.5, series = sinc_near_zero(tenon::where(near, x, 0));
+  const Tensor same = series + (sinc_quotient(x.detach(), zero) - series.detach());
+  return rounded(tenon::where(near, same, sinc_quotient(x, near)), self);
 }
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {
