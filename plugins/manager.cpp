@@ -17,7 +17,7 @@
 namespace tenon::plugins {
 namespace {
 
-using Lock = std::lock_guard<std::recursive_mutex>;
+using Lock = std::lock_guard<RecursiveMutex>;
 
 fs::path canonical_or_same(const fs::path& p) {
   std::error_code ec;
@@ -56,7 +56,7 @@ Manager& Manager::get() {
   static Manager* m = [] {
     auto made = std::make_unique<Manager>();
     if (pthread_atfork([] { Manager::get().lock_for_fork(); }, [] { Manager::get().unlock_after_fork(); },
-                       [] { Manager::get().renew_mutex_in_child(); }) != 0) {
+                       [] { Manager::get().unlock_after_fork(); }) != 0) {
       throw std::bad_alloc();
     }
     return made.release();

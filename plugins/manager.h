@@ -8,8 +8,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <new>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 
 #include "handshake.h"
 #include "manifest.h"
+#include "recursive_mutex.h"
 #include "search.h"
 #include "tenon/core/backend.h"
 #include "tenon/core/backend_source.h"
@@ -37,7 +36,6 @@ class Manager final : public core::BackendSource {
   // For pthread_atfork.
   void lock_for_fork() { mutex_.lock(); }
   void unlock_after_fork() { mutex_.unlock(); }
-  void renew_mutex_in_child() { new (&mutex_) std::recursive_mutex; }  // its owner's number is another one here
 
   void scan() override;
   bool open_for_device(std::string_view device) override;
@@ -82,7 +80,7 @@ class Manager final : public core::BackendSource {
   template <class Predicate>
   std::string search_report(Predicate is_one, const std::string& otherwise);
 
-  std::recursive_mutex mutex_;
+  RecursiveMutex mutex_;
   bool scanned_ = false;
   bool scanning_ = false;
   std::vector<std::string> passing_;          // faults of the last scan that may pass: the next call scans again
