@@ -62,11 +62,12 @@ void ask_layout(LayoutCall& f) {
   const int n = f.op().n_results;
   for (int k = 0; k < n; ++k) {
     const OutMeta& o = f.c.out[k];
-    outputs[k].ndim = own ? -1 : o.ndim;
+    const bool known = !own && o.defined;  // what an output_mask refuses has no shape
+    outputs[k].ndim = own ? -1 : known ? o.ndim : 0;
     outputs[k].sizes = sizes[k];
     outputs[k].layout = abi_layout(asked);
-    if (!own) outputs[k].dtype = abi_dtype(o.dtype);
-    for (int d = 0; !own && d < o.ndim; ++d) sizes[k][d] = o.sizes[d];
+    if (known) outputs[k].dtype = abi_dtype(o.dtype);
+    for (int d = 0; known && d < o.ndim; ++d) sizes[k][d] = o.sizes[d];
   }
   tn_call call{};
   call.struct_size = sizeof call;
@@ -81,6 +82,10 @@ void ask_layout(LayoutCall& f) {
               layout_name(f.layout));
   if (s != TN_OK) infer_failed(f, s);
   for (int k = 0; k < n; ++k) {
+    if (!own && !f.c.out[k].defined) {
+      f.result[k] = 0;
+      continue;
+    }
     TENON_CHECK(outputs[k].ndim >= 0 && outputs[k].ndim <= kMaxDims, BackendError, f.op().name, ": layout ",
                 layout_name(f.layout), " gave result ", k, " ", outputs[k].ndim, " dimensions");
     const bool defined = own || f.c.out[k].defined;

@@ -57,6 +57,9 @@ Tensor instance_norm(const Tensor& input, const std::optional<Tensor>& weight, c
               "-D input of shape ", core::text(input.sizes()));
   // Both are written at the end, when it is too late to refuse one of them.
   for (const auto& running : {running_mean, running_var}) {
+    TENON_CHECK(!given(running) || (running->dim() == 1 && running->size(0) == input.size(1)), ValueError,
+                "instance_norm: running_mean and running_var must have one element per channel, ", input.size(1),
+                ", got shape ", core::text(running->sizes()));
     TENON_CHECK(!use_input_stats || !given(running) || running->numel() <= 1 ||
                     !(running->unsafeGetTensorImpl()->view.flags & TN_TENSOR_OVERLAPPING),
                 ValueError, "instance_norm: elements of running_mean or running_var, which are written, share memory ",

@@ -323,6 +323,14 @@ TEST(HostileCalls, ARefusedInstanceNormWritesNeitherStatistic) {
         (void)instance_norm(randn({2, 3, 4}), {}, {}, mean, var, true, 0.5, 1e-5, false);
       },
       {"instance_norm", "share memory"});
+  // Of an empty batch no statistics are made that could have the wrong shape.
+  Tensor two = ones({2}), none = empty({0});
+  expect_refused(
+      [&] {
+        (void)instance_norm(empty({0, 2, 4}), {}, {}, two, none, true, 0.5, 1e-5, false);
+      },
+      {"instance_norm", "one element per channel, 2"});
+  EXPECT_TRUE(two.equal(ones({2})));
   EXPECT_TRUE(equal(mean, zeros({3})));
 }
 
