@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The node that ends at a leaf. A leaf has at most one at a time; it lives as long as a graph holds it.
+#include <pthread.h>
+
 #include <mutex>
 
+#include "tenon/autograd/fork.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
 
@@ -14,6 +17,22 @@ std::mutex g_accumulators;
 // Concurrent backward passes meet at leaves.
 std::mutex g_grads[64];
 std::mutex& lock_of(const void* p) { return g_grads[reinterpret_cast<std::uintptr_t>(p) / 64 % 64]; }
+
+// A fork waits for all locks of autograd, in the order in which a thread takes them: its child has no thread that would
+// give them back.
+template <class F>
+void each_lock(F&& f) {
+  for (std::mutex& m : g_grads) f(m);
+  each_view_lock(f);
+  f(g_accumulators);
+}
+void before_fork() {
+  each_lock([](std::mutex& m) { m.lock(); });
+}
+void after_fork() {
+  each_lock([](std::mutex& m) { m.unlock(); });
+}
+[[maybe_unused]] const int g_autograd_fork_handlers = pthread_atfork(before_fork, after_fork, after_fork);
 
 }  // namespace
 

@@ -3,8 +3,10 @@
 // How calls change histories: results, views, in-place writes.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <mutex>
 
+#include "tenon/autograd/fork.h"
 #include "tenon/autograd/formulas/layout.h"
 #include "tenon/autograd/generated.h"
 #include "tenon/core/error.h"
@@ -114,6 +116,10 @@ void renew_history(const Tensor& view) {
 }
 
 }  // namespace
+
+void each_view_lock(const std::function<void(std::mutex&)>& f) {
+  for (std::mutex& m : g_views) f(m);
+}
 
 bool base_tracked(const core::TensorImpl& t) { return t.base && (t.base->flags & core::kTracked); }
 
