@@ -48,7 +48,7 @@ struct Operands {
   }
 };
 
-// The frame as core/dispatch/call.cpp fills it.
+// The frame as core/dispatch/run_kernel.cpp fills it.
 inline void hand_over(const tn_kernel& kernel, const tn_value* in, tn_value* out) {
   tn_call call;
   call.struct_size = sizeof call;

@@ -27,11 +27,7 @@ bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
   return strides && e.dtypes.has(src.dtype) && ((e.flags & TN_KERNEL_MIXED_DTYPES) || dst.dtype == src.dtype);
 }
 
-// A native call of the copy row on one device.
-bool copy_natively(TensorImpl& dst, TensorImpl& src) {
-  InFlight inside;
-  const KernelEntry* e = find_kernel(copy_op(), dst.slot, 0, dst.dtype);
-  if (!e || !takes(*e, dst, src)) return false;
+void call_copy(TensorImpl& dst, TensorImpl& src) {
   tn_value in[3] = {};
   in[0].tag = in[1].tag = TN_TAG_TENSOR;
   in[0].u.tensor = &dst.view;
@@ -39,6 +35,14 @@ bool copy_natively(TensorImpl& dst, TensorImpl& src) {
   in[2].tag = TN_TAG_BOOL;
   TensorImpl* outs[] = {&dst};
   call(copy_op(), in, outs, Form::Inplace);
+}
+
+// A native call of the copy operator on one device.
+bool copy_natively(TensorImpl& dst, TensorImpl& src) {
+  InFlight inside;
+  const KernelEntry* e = find_kernel(copy_op(), dst.slot, 0, dst.dtype);
+  if (!e || !takes(*e, dst, src)) return false;
+  call_copy(dst, src);
   return true;
 }
 
@@ -55,13 +59,7 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
       }
       TENON_CHECK(!find_kernel(copy_op(), 0, 0, dst.dtype), NotImplementedError,
                   "copy: the kernel of the host takes neither these strides nor these dtypes");
-      tn_value in[3] = {};
-      in[0].tag = in[1].tag = TN_TAG_TENSOR;
-      in[0].u.tensor = &dst.view;
-      in[1].u.tensor = &src.view;
-      in[2].tag = TN_TAG_BOOL;
-      TensorImpl* outs[] = {&dst};
-      return call(copy_op(), in, outs, Form::Inplace);  // throws, with reasons
+      return call_copy(dst, src);  // throws, with reasons
     }
   }
   if (plain(dst, src) && (dst.slot == 0 || src.slot == 0 || dst.slot == src.slot)) {

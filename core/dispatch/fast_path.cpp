@@ -3,7 +3,7 @@
 // The short way for what nearly every pointwise call is: row-major floating tensors of one dtype and device, and of one
 // shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so there is nothing to infer,
 // promote, cast or copy; the kernel is told (TN_CALL_ALIKE).
-// Whatever does not fit leaves everything as it was and takes the long way in dispatch.cpp.
+// Whatever does not fit leaves everything as it was and takes the general path in call.cpp.
 #include "core/dispatch/fast_path.h"
 #include "core/dispatch/frame.h"
 #include "core/dispatch/prepare.h"

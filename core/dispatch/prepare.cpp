@@ -193,7 +193,7 @@ void make_outputs(CallFrame& f, const KernelEntry* e) {
       f.targets[k] = f.outs[k] = fresh_output(f, o).leak();
       f.fresh |= 1u << k;
     } else if (!o.defined) {
-      continue;  // of a layout: call_layout.cpp makes it
+      continue;  // of a layout: layout_call.cpp makes it
     } else if (f.op().flags & kOpDynamic) {
       check_given(f, k);
       f.write_back[k] = f.outs[k];
