@@ -5,10 +5,10 @@
 
 #include <charconv>
 
-#include "plugin_cpu/bf16.h"
-#include "plugin_cpu/isa.h"
-#include "plugin_cpu/onednn.h"
-#include "plugin_cpu/packed.h"
+#include "plugin_cpu/onednn/bf16.h"
+#include "isa/isa.h"
+#include "plugin_cpu/onednn/onednn.h"
+#include "plugin_cpu/memory/packed.h"
 
 namespace {
 

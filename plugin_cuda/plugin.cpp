@@ -6,6 +6,7 @@
 #include "plugin_cuda/runtime/entry.h"
 #if defined(TENON_CUDNN)
 #include "plugin_cuda/dnn/plan.h"
+#include "plugin_cuda/dnn/rnn_plan.h"
 #endif
 
 namespace tenon::cuda {
@@ -24,6 +25,7 @@ tn_status init(const tn_host&, tn_str* why) {
 
 void shutdown() {
 #if defined(TENON_CUDNN)
+  stop_rnn();
   stop_dnn();
 #endif
   stop_blas();

@@ -3,9 +3,9 @@
 // The layout "sparse_coo": indices [sparse_dim, nnz] of int64 and values [nnz, dense sizes...].
 #include "tenon/sdk/plugin.h"
 
-#include "plugin_cpu/isa.h"
-#include "plugin_sparse/coo.h"
-#include "plugin_sparse/infer.h"
+#include "isa/isa.h"
+#include "plugin_sparse/coo/coo.h"
+#include "plugin_sparse/coo/infer.h"
 
 namespace tenon::coo {
 constexpr tn_ext_layout kCooLayout = own_layout(kLayout, "indices,values", "coalesced", &infer);

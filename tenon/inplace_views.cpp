@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views in place: the tensor itself takes the geometry of its view.
 #include "op_ids.gen.h"
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 #include "tenon/ops.h"
 
 namespace tenon {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "tenon/autograd.h"
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/ops/dims.h"

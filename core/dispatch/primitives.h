@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The primitives: what other rows decompose into (core/ops/primitive.ops).
+// The primitives: what other rows decompose into (ops/primitive.ops).
 #pragma once
 
 #include "core/dispatch/frame.h"

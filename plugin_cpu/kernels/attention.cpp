@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in bfloat16 where the machine multiplies it on tiles; elsewhere its steps are faster. Overwritten: the
 // output.
-#include "plugin_cpu/attention.h"
+#include "plugin_cpu/rowwise/attention.h"
 
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/_fused_attention.h"

@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "plugin_cpu/pool.h"
+#include "plugin_cpu/kernels/pool.h"
 #include "tenon/sdk/scalar_math.h"
 
 namespace {

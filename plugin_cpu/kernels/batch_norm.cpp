@@ -8,9 +8,9 @@
 
 #include <cmath>
 
-#include "plugin_cpu/along_dim.h"
-#include "plugin_cpu/floats.h"
-#include "plugin_cpu/rows.h"
+#include "plugin_cpu/memory/along_dim.h"
+#include "plugin_cpu/memory/floats.h"
+#include "plugin_cpu/rowwise/moments.h"
 
 namespace {
 

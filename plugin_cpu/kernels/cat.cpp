@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/along_dim.h"
+#include "plugin_cpu/memory/along_dim.h"
 #include "tenon/sdk/ops/constant_pad_nd.h"
 #include "tenon/sdk/ops/flip.h"
 

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "plugin_cpu/bf16.h"
-#include "plugin_cpu/buffer.h"
-#include "plugin_cpu/conv.h"
-#include "plugin_cpu/convert.h"
+#include "plugin_cpu/onednn/bf16.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/simd/convert.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plugin_cpu/scan.h"
+#include "plugin_cpu/rowwise/scan.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/cummax.h"
 #include "tenon/sdk/ops/cummin.h"

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "plugin_cpu/random_words.h"
-#include "plugin_cpu/sort_keys.h"
+#include "plugin_cpu/random/words.h"
+#include "plugin_cpu/rowwise/sort_keys.h"
 #include "tenon/sdk/ops/multinomial.h"
 #include "tenon/sdk/philox.h"
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/accumulate.h"
-#include "plugin_cpu/indices.h"
+#include "plugin_cpu/memory/accumulate.h"
+#include "plugin_cpu/memory/indices.h"
 #include "tenon/sdk/ops/embedding_dense_backward.h"
 
 namespace tenon::cpu {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "plugin_cpu/accumulate.h"
-#include "plugin_cpu/indices.h"
+#include "plugin_cpu/memory/accumulate.h"
+#include "plugin_cpu/memory/indices.h"
 #include "tenon/sdk/ops/_embedding_bag.h"
 
 namespace tenon::cpu {

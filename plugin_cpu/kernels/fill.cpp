@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "plugin_cpu/elements.h"
+#include "plugin_cpu/memory/elements.h"
 #include "tenon/sdk/loops.h"
 #include "tenon/sdk/ops/arange.h"
 #include "tenon/sdk/ops/eye.h"

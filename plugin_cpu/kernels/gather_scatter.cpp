@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "plugin_cpu/accumulate.h"
-#include "plugin_cpu/indices.h"
+#include "plugin_cpu/memory/accumulate.h"
+#include "plugin_cpu/memory/indices.h"
 #include "tenon/sdk/ops/scatter.h"
 #include "tenon/sdk/ops/scatter_add.h"
 #include "tenon/sdk/ops/scatter_reduce.h"

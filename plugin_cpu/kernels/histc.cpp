@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugin_cpu/elements.h"
+#include "plugin_cpu/memory/elements.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/_histogram.h"
 #include "tenon/sdk/ops/histc.h"

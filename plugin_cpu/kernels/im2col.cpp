@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "plugin_cpu/unfold.h"
+#include "plugin_cpu/conv/unfold.h"
 
 namespace {
 

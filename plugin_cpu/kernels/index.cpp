@@ -8,8 +8,8 @@
 #include <cstring>
 #include <list>
 
-#include "plugin_cpu/accumulate.h"
-#include "plugin_cpu/indices.h"
+#include "plugin_cpu/memory/accumulate.h"
+#include "plugin_cpu/memory/indices.h"
 #include "tenon/sdk/index.h"
 #include "tenon/sdk/ops/index_put.h"
 

@@ -9,9 +9,9 @@
 
 #include <cmath>
 
-#include "plugin_cpu/buffer.h"
-#include "plugin_cpu/floats.h"
-#include "plugin_cpu/rows.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/memory/floats.h"
+#include "plugin_cpu/rowwise/moments.h"
 
 namespace {
 

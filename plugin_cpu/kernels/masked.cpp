@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/along_dim.h"
-#include "plugin_cpu/scan.h"
+#include "plugin_cpu/memory/along_dim.h"
+#include "plugin_cpu/rowwise/scan.h"
 #include "tenon/sdk/ops/masked_scatter.h"
 #include "tenon/sdk/ops/masked_select.h"
 #include "tenon/sdk/ops/nonzero.h"

@@ -5,12 +5,12 @@
 #include <limits>
 #include <vector>
 
-#include "plugin_cpu/buffer.h"
-#include "plugin_cpu/pool.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/kernels/pool.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/max_pool.cpp"
-#include "plugin_cpu/targets.h"
+#include "isa/targets.h"
 
 #include "hwy/highway.h"
 

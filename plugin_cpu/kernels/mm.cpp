@@ -9,8 +9,8 @@
 #include "tenon/sdk/ops/dot.h"
 #include "tenon/sdk/ops/mv.h"
 
-#include "plugin_cpu/gemm.h"
-#include "plugin_cpu/number.h"
+#include "plugin_cpu/gemm/gemm.h"
+#include "tenon/sdk/number.h"
 
 namespace {
 
@@ -43,7 +43,7 @@ Mat<const void> column_operand(Tensor t) { return {t.data(), step(t, 0), 1}; }
 Scalar factor(Tensor out, Scalar s) {
   if (!is_integral(out.dtype())) return s;
   return dispatch_integral(
-      out.dtype(), [&](auto tag) { return Scalar::of(static_cast<int64_t>(tenon::cpu::checked<tn_type(tag)>(s))); });
+      out.dtype(), [&](auto tag) { return Scalar::of(static_cast<int64_t>(tenon::sdk::checked<tn_type(tag)>(s))); });
 }
 
 // Puts the addend where the product will be added; false: the product overwrites.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "plugin_cpu/elements.h"
+#include "plugin_cpu/memory/elements.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/mode.h"
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of optimisers: every element is read and written once, and threads share out the elements of all tensors
 // together. 16-bit floats are computed in float and rounded once.
-#include "plugin_cpu/optimizer.h"
+#include "plugin_cpu/rowwise/optimizer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
 
-#include "plugin_cpu/floats.h"
+#include "plugin_cpu/memory/floats.h"
 #include "tenon/sdk/ops/_fused_adam_.h"
 #include "tenon/sdk/ops/_fused_adamw_.h"
 #include "tenon/sdk/ops/_fused_sgd_.h"

@@ -3,7 +3,7 @@
 // The words themselves, of which devices without random rows make their numbers.
 #include <cstring>
 
-#include "plugin_cpu/random_words.h"
+#include "plugin_cpu/random/words.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/prim_philox.h"
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plugin_cpu/elements.h"
-#include "plugin_cpu/random_floats.h"
-#include "plugin_cpu/random_words.h"
+#include "plugin_cpu/memory/elements.h"
+#include "plugin_cpu/random/floats.h"
+#include "plugin_cpu/random/words.h"
 #include "tenon/sdk/ops/bernoulli.h"
 #include "tenon/sdk/ops/exponential.h"
 #include "tenon/sdk/ops/native_dropout.h"

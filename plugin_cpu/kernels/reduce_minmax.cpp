@@ -5,7 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/reduce_minmax.cpp"
-#include "plugin_cpu/targets.h"
+#include "isa/targets.h"
 
 #include "plugin_cpu/reduce/engine-inl.h"
 

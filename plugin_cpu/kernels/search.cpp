@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "plugin_cpu/sort_keys.h"
+#include "plugin_cpu/rowwise/sort_keys.h"
 #include "tenon/sdk/ops/repeat_interleave.h"
 
 namespace tenon::cpu {

@@ -7,7 +7,7 @@
 #include "tenon/sdk/ops/_softmax.h"
 #include "tenon/sdk/ops/_softmax_backward_data.h"
 
-#include "plugin_cpu/softmax.h"
+#include "plugin_cpu/rowwise/softmax.h"
 
 namespace {
 

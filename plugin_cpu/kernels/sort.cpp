@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/sort_keys.h"
+#include "plugin_cpu/rowwise/sort_keys.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/sort.cpp"
-#include "plugin_cpu/targets.h"
+#include "isa/targets.h"
 
 #include "hwy/highway.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "plugin_cpu/sort_keys.h"
+#include "plugin_cpu/rowwise/sort_keys.h"
 #include "tenon/sdk/ops/unique_consecutive.h"
 #include "tenon/sdk/ops/unique_dim.h"
 

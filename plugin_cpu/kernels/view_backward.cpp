@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "plugin_cpu/accumulate.h"
+#include "plugin_cpu/memory/accumulate.h"
 #include "tenon/sdk/ops/diagonal_backward.h"
 #include "tenon/sdk/ops/slice_backward.h"
 #include "tenon/sdk/ops/unfold_backward.h"

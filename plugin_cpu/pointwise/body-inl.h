@@ -7,7 +7,7 @@
 //   PW_MASK, PW_OUT_BOOL, PW_SIMD   0 or 1
 #include "hwy/highway.h"
 #if PW_SIMD
-#include "plugin_cpu/vec-inl.h"
+#include "plugin_cpu/simd/vec-inl.h"
 #endif
 
 HWY_BEFORE_NAMESPACE();

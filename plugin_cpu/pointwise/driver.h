@@ -3,7 +3,7 @@
 // Builds the loops of one op for each target (body-inl.h) and gives the table of the one that is in use.
 #include <type_traits>
 
-#include "plugin_cpu/isa.h"
+#include "isa/isa.h"
 #include "plugin_cpu/pointwise/engine.h"
 #include "tenon/sdk/scalar_math.h"
 
@@ -19,7 +19,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/pointwise/body-inl.h"
-#include "plugin_cpu/targets.h"
+#include "isa/targets.h"
 
 #include "plugin_cpu/pointwise/body-inl.h"
 

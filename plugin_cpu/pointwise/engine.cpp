@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "plugin_cpu/convert.h"
-#include "plugin_cpu/number.h"
+#include "plugin_cpu/simd/convert.h"
+#include "tenon/sdk/number.h"
 #include "tenon/sdk/loops.h"
 
 namespace tenon::cpu::pw {
@@ -74,7 +74,7 @@ T convert(const Param& p) {
   if (p.limit == Limit::Lowest) return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
   if (p.limit == Limit::Highest) return L::has_infinity ? L::infinity() : L::max();
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    return p.saturate ? limited<T>(p.value) : checked<T>(p.value);
+    return p.saturate ? sdk::limited<T>(p.value) : sdk::checked<T>(p.value);
   } else {
     return p.value.to<T>();
   }

@@ -65,7 +65,7 @@ class Product {
     operand(g.b, b, b_);
     return true;
   }
-  // beta * self; false where kernels/matmul.cu has to do it.
+  // beta * self; false where kernels/mm.cu has to do it.
   bool addend(Tensor self, Scalar beta) {
     g.beta = beta.to<double>();
     if (g.beta == 0) return true;

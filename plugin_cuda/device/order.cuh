@@ -6,7 +6,7 @@
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/launch.cuh"
-#include "plugin_cuda/sort/sort.h"
+#include "plugin_cuda/device/sort.h"
 
 namespace tenon::cuda {
 

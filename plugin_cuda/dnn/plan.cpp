@@ -8,7 +8,6 @@
 #include <map>
 
 #include "plugin_cuda/dnn/operation.h"
-#include "plugin_cuda/dnn/rnn_plan.h"
 #include "plugin_cuda/runtime/runtime.h"
 
 namespace tenon::cuda {
@@ -388,7 +387,6 @@ std::string dnn_fault() {
 void stop_dnn() {
   Dnn& d = dnn();
   g_measures.store(-1);
-  stop_rnn();
   if (!forked()) {
     for (auto& [_, plan] : d.plans) {
       if (plan.plan) cudnnBackendDestroyDescriptor(plan.plan);

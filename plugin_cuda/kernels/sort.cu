@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// sort and prim_argsort along a dimension, and the topk and kthvalue that select.cu leaves: one sort of all elements by
+// sort and prim_argsort along a dimension, and the topk and kthvalue that topk.cu leaves: one sort of all elements by
 // {row, key}. Where a key fills 64 bits, it is sorted by key and then, as sorts are stable, by row.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/fault.cuh"

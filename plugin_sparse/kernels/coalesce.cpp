@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Each element once, in row-major order.
-#include "plugin_sparse/host/loops.h"
+#include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/_coalesce.h"
 
 namespace tenon::coo {

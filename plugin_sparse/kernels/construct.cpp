@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/_coalesced.h"
 #include "tenon/sdk/ops/_from_components.h"
 #include "tenon/sdk/ops/_shared_values.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // To strided tensors, and from them.
-#include "plugin_sparse/host/loops.h"
-#include "plugin_sparse/values_at.h"
+#include "plugin_sparse/cpu/loops.h"
+#include "plugin_sparse/coo/values_at.h"
 #include "tenon/sdk/ops/_at_elements_of.h"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/_to_layout.h"

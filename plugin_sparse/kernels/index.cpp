@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a sparse tensor, and tensors put together. None is a view: the elements of a part have indices of their own.
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/cat.h"
 #include "tenon/sdk/ops/index_select.h"
 #include "tenon/sdk/ops/permute.h"

@@ -3,7 +3,7 @@
 // Products of strided matrices where a sparse one has elements: the gradient of a sparse factor.
 #include <algorithm>
 
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/_masked_mm.h"
 
 namespace tenon::coo {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices, of which one or both are sparse. A row of a product is the sum of the rows of the other matrix
 // that the elements of its row pick.
-#include "plugin_sparse/host/loops.h"
+#include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/hspmm.h"
 #include "tenon/sdk/ops/mm.h"

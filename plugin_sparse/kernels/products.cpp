@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Products and quotients by elements.
-#include "plugin_sparse/host/loops.h"
-#include "plugin_sparse/values_at.h"
+#include "plugin_sparse/cpu/loops.h"
+#include "plugin_sparse/coo/values_at.h"
 #include "tenon/sdk/ops/div.h"
 #include "tenon/sdk/ops/mul.h"
 

@@ -3,7 +3,7 @@
 // Sums over dimensions, and norms of all elements.
 #include <cmath>
 
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/norm.h"
 #include "tenon/sdk/ops/sum.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Other sizes for a sparse tensor. While it has elements its dimensions keep their kinds, and none gets smaller.
-#include "plugin_sparse/coo.h"
+#include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/_resize_components.h"
 #include "tenon/sdk/ops/sparse_resize.h"
 #include "tenon/sdk/ops/sparse_resize_and_clear.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Softmax over the elements that a sparse tensor has: the others count as -inf, not as 0.
-#include "plugin_sparse/coo.h"
-#include "plugin_sparse/values_at.h"
+#include "plugin_sparse/coo/coo.h"
+#include "plugin_sparse/coo/values_at.h"
 #include "tenon/sdk/ops/_log_softmax.h"
 #include "tenon/sdk/ops/_log_softmax_backward_data.h"
 #include "tenon/sdk/ops/_softmax.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Sums and differences. Two sparse tensors are put behind each other; a strided one takes the values up.
-#include "plugin_sparse/host/loops.h"
+#include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/sub.h"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Functions with f(0) = 0. But for linear ones the sum of an element must be known first.
-#include "plugin_sparse/coo.h"
-#include "plugin_sparse/values_at.h"
+#include "plugin_sparse/coo/coo.h"
+#include "plugin_sparse/coo/values_at.h"
 #include "tenon/sdk/ops/abs.h"
 #include "tenon/sdk/ops/asin.h"
 #include "tenon/sdk/ops/asinh.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each element once, in row-major order: sorted by place, counted where another place begins, added up.
 #include "plugin_cuda/device/selection.cuh"
-#include "plugin_sparse_cuda/places.cuh"
+#include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_coalesce.h"
 
 namespace tenon::cuda {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Into strided tensors: to_dense, and sums of which one part is strided. Of an in-place sum only the places of the
 // elements are touched.
-#include "plugin_sparse_cuda/places.cuh"
+#include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/sub.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements found in another tensor by binary search: _values_at, sparse_mask, and products of elements.
 #include "plugin_cuda/device/selection.cuh"
-#include "plugin_sparse_cuda/places.cuh"
+#include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_values_at.h"
 #include "tenon/sdk/ops/mul.h"
 #include "tenon/sdk/ops/sparse_mask.h"

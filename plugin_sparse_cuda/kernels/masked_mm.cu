@@ -3,7 +3,7 @@
 // Products of strided matrices at the elements of a sparse one, which the gradient of a sparse factor is: some lanes of
 // a warp share an element.
 #include "plugin_cuda/device/warp.cuh"
-#include "plugin_sparse_cuda/places.cuh"
+#include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_masked_mm.h"
 
 namespace tenon::cuda {

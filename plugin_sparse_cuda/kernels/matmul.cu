@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // mm, addmm and mv of a sparse and a strided matrix. Products of two sparse ones are the layout's own kernel.
-#include "plugin_sparse_cuda/product.cuh"
+#include "plugin_sparse_cuda/device/product.cuh"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/mm.h"
 #include "tenon/sdk/ops/mv.h"

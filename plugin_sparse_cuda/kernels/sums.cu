@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of the elements of each place: by the thread at the first of them, or by a block where they are many.
 #include "plugin_cuda/device/block.cuh"
-#include "plugin_sparse_cuda/places.cuh"
+#include "plugin_sparse_cuda/device/places.cuh"
 
 namespace tenon::cuda {
 namespace {

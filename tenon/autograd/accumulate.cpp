@@ -7,7 +7,7 @@
 
 #include "tenon/autograd/fork.h"
 #include "tenon/autograd/formulas/layout.h"
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 
 namespace tenon::autograd {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tenon/autograd/engine_workspace.h"
 #include "tenon/autograd/formulas/layout.h"
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 #include "tenon/core/error.h"
 #include "tenon/core/thread_end.h"
 

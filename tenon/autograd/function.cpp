@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 #include "tenon/core/error.h"
 
 namespace tenon::autograd {

@@ -8,7 +8,7 @@
 
 #include "tenon/autograd/fork.h"
 #include "tenon/autograd/formulas/layout.h"
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 #include "tenon/core/error.h"
 
 namespace tenon::autograd {

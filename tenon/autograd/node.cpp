@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 
 namespace tenon::autograd {
 

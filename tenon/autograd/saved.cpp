@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/saved.h"
 
-#include "tenon/autograd/generated.h"
+#include "tenon/call/generated.h"
 #include "tenon/core/error.h"
 
 namespace tenon::autograd {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sdk/include/tenon/sdk/resample.h"
-#include "tenon/ops/decomp.h"
+#include "tenon/ops/decomp/decomp.h"
 
 namespace tenon::decomp {
 

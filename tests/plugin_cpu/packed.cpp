@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Packed weights: when they are kept, and that no write to the weights is missed.
-#include "plugin_cpu/packed.h"
+#include "plugin_cpu/memory/packed.h"
 
 #include <gtest/gtest.h>
 

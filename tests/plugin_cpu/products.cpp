@@ -3,7 +3,7 @@
 // Matrix products in bfloat16 on tiles against double, and bit for bit against the instruction's sums.
 #include <vector>
 
-#include "plugin_cpu/tiles_emulated.h"
+#include "plugin_cpu/tiles/emulated.h"
 #include "tests/plugin_cpu/on_tiles.h"
 #include "tests/support.h"
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "plugin_cpu/tile_block.h"
-#include "plugin_cpu/tiles_emulated.h"
+#include "plugin_cpu/tiles/block.h"
+#include "plugin_cpu/tiles/emulated.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <signal.h>

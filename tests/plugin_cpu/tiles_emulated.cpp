@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What the manual says of TDPBF16PS, of its emulation.
-#include "plugin_cpu/tiles_emulated.h"
+#include "plugin_cpu/tiles/emulated.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@ set -euo pipefail
 build="$1" out="$2" stage="$2/pack"
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,lib,share}
-for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_ladder test_gpu; do
+for program in tenon tenon_check tenon_oracle tenon_digits tenon_bench_gpu tenon_cuda_kernel_lab test_gpu; do
   strip -o "$stage/bin/$program" "$build/bin/$program"
 done
 for library in libtenon_core libtenon libtenon_cpu libtenon_cuda libtenon_sparse libtenon_sparse_cuda libgpu_floors; do

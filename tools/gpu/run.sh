@@ -61,7 +61,7 @@ if [ -e share/digits.csv.gz ]; then
 else
   step demo 5 echo "no digits"
 fi
-step ladder 20 bin/tenon_cuda_ladder
+step kernel_lab 20 bin/tenon_cuda_kernel_lab
 step floors 40 bin/tenon_bench_gpu --floors
 step first_floor 20 bin/tenon_bench_gpu --first-floor
 step first 20 bin/tenon_bench_gpu --first

@@ -1,65 +1,99 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# Core's folders stand in an order (tools/lint/rooms.txt): a file includes what is in its own folder or in one before it.
-# A header and the source of its name are one unit; no units include each other in a circle. A public header
-# (core/include) belongs to the folder of the source of its name, or to the folder that rooms.txt names it for.
-#   awk -f rooms.awk rooms.txt $(git ls-files core plugins)
-function unit_of(path) {
-  sub(/^tenon\/core\//, "core/include/tenon/core/", path)
-  if (path ~ /^core\/include\//) {
-    sub(/.*\//, "", path)
-    sub(/\.[a-z]+$/, "", path)
-    return path in room_of_stem ? room_of_stem[path] "/" path : ""
-  }
-  if (path !~ /^core\/[a-z]+\/[a-z_]+\.(h|cpp)$/) return ""
-  sub(/^core\//, "", path)
-  sub(/\.[a-z]+$/, "", path)
-  return path
-}
-function room(unit) { return substr(unit, 1, index(unit, "/") - 1) }
+# Who may include whom: the block `parts` of docs/design/README.md, which says how it reads. A header and the source of
+# its name are one unit. A public header of core belongs to the folder of the source of its name, or to the one that
+# rooms.txt names it for.
+#   awk -f rooms.awk rooms.txt docs/design/README.md $(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
 function complain(text) {
   print text
   bad = 1
 }
 
+# PART/[FOLDER/]STEM of a path or of an include; "" for what is no part of the tree.
+function unit_of(path,    stem) {
+  sub(/^(abi|sdk|core|plugins|tenon)\/include\//, "", path)
+  if (path ~ /^tenon\/(abi|sdk|core|plugins)\//) sub(/^tenon\//, "", path)
+  if (path ~ /^(tests|tools|examples|bench)\//) sub(/\/.*\//, "/", path)  # one folder each
+  sub(/\.[a-z]+$/, "", path)
+  stem = path
+  sub(/.*\//, "", stem)
+  if (path ~ /^core\/[^\/]*$/ && stem in room_of_stem) path = "core/" room_of_stem[stem] "/" stem
+  return path
+}
+function part_of(unit) { return substr(unit, 1, index(unit, "/") - 1) }
+# The folder of a unit within its part: "." for a file in no folder, unless it has a folder's name.
+function room_of(unit,    piece) {
+  if (split(unit, piece, "/") > 2 || (piece[1], piece[2]) in place) return piece[2]
+  return "."
+}
+function place_of(unit) {
+  return (part_of(unit), room_of(unit)) in place ? place[part_of(unit), room_of(unit)] : 1000
+}
+
 FILENAME ~ /rooms\.txt$/ {
   if ($0 ~ /^#/ || NF == 0) next
-  name = $1
-  sub(/:$/, "", name)
-  place[name] = ++rooms
-  for (i = 2; i <= NF; ++i) room_of_stem[$i] = name
+  for (i = 2; i <= NF; ++i) room_of_stem[$i] = substr($1, 1, length($1) - 1)
   next
 }
 
-# Before the first source is read: the rooms of public headers by the sources of their names.
+FILENAME ~ /README\.md$/ {
+  if ($0 ~ /^```/) reading = ($0 == "```parts")
+  else if (reading) {
+    part = substr($1, 1, length($1) - 1)
+    known[part] = 1
+    order = 0
+    for (i = 2; i <= NF; ++i) {
+      if ($i == "|") order = 1
+      else if (order) {
+        ++n_rooms[part]
+        n = split($i, joined, "+")
+        for (j = 1; j <= n; ++j) {
+          place[part, joined[j]] = n_rooms[part]
+          if (n > 1) knotted[part, joined[j]] = 1
+        }
+      }
+      else may[part, $i] = 1
+    }
+  }
+  next
+}
+
+# Before the first source is read: the folders of core's public headers by the sources of their names.
 !looked {
   looked = 1
-  for (i = 2; i < ARGC; ++i) {
+  for (i = 3; i < ARGC; ++i) {
     if (ARGV[i] !~ /^core\/[a-z]+\/[a-z_]+\.cpp$/) continue
-    split(ARGV[i], part, "/")
-    stem = part[3]
+    split(ARGV[i], piece, "/")
+    stem = piece[3]
     sub(/\.cpp$/, "", stem)
-    if ((part[2] != "infer" || stem == "infer") && !(stem in room_of_stem)) room_of_stem[stem] = part[2]
+    if (!(stem in room_of_stem)) room_of_stem[stem] = piece[2]
   }
 }
 
 FNR == 1 {
   from = unit_of(FILENAME)
-  if (from == "" && FILENAME ~ /^core\/.*\.(h|cpp)$/) {
-    complain(FILENAME ": in no folder of tools/lint/rooms.txt")
-  } else if (from != "" && !(room(from) in place)) {
-    complain(FILENAME ": its folder is not in tools/lint/rooms.txt")
+  part = part_of(from)
+  ordered = part in n_rooms
+  if (!(part in known)) complain(FILENAME ": no part of docs/design/README.md")
+  else if (ordered && (room_of(from) != "." || part == "core") && !place[part, room_of(from)]) {
+    complain(FILENAME ": its folder has no place in the order of docs/design/README.md")
   }
 }
 
-from != "" && /^#include "(core|tenon\/core)\// {
-  split($0, quoted, "\"")
+/^#include ["<](abi|core|isa|ops|plugins|plugin_[a-z_]+|sdk|tenon|tools|bench|examples|tests)\// && !/gen\.h/ {
+  split($0, quoted, /["<>]/)
   to = unit_of(quoted[2])
-  if (to == "") {
-    complain(FILENAME ":" FNR ": " quoted[2] " is in no folder of tools/lint/rooms.txt")
-  } else if (place[room(to)] > place[room(from)]) {
-    complain(FILENAME ":" FNR ": " room(from) " includes " quoted[2] ", which is in " room(to) ", a later folder")
-  } else if (to != from && !((from, to) in edge)) {
+  target = part_of(to)
+  if (target != part) {
+    if (!((part, target) in may) && !((part, "*") in may)) {
+      complain(FILENAME ":" FNR ": " part " does not include " target " (docs/design/README.md)")
+    }
+    next
+  }
+  if (!ordered) next
+  if (place_of(to) > place_of(from)) {
+    complain(FILENAME ":" FNR ": " room_of(from) " includes " quoted[2] ", which is in a later folder")
+  } else if (to != from && !((from, to) in edge) && !((part, room_of(from)) in knotted)) {
     edge[from, to] = 1
     out[from]++
     in_[to]++

@@ -7,7 +7,7 @@
 
 namespace opgen {
 
-inline constexpr const char* kGenerated = "// Written by opgen from core/ops; edit the row instead.\n";
+inline constexpr const char* kGenerated = "// Written by opgen from ops; edit the row instead.\n";
 
 void emit_core_table(const std::vector<Row>& rows, const std::string& path);
 void emit_op_ids(const std::vector<Row>& rows, const std::string& path);

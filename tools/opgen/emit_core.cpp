@@ -168,7 +168,7 @@ void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
   for (const auto& [name, body] : text) {
     std::string guard = "TENON_SDK_OPS_" + name + "_H_";
     write_if_changed(folder + "/" + name + ".h",
-                     std::string("/* Written by opgen from core/ops; edit the row instead. */\n") + "#ifndef " + guard +
+                     std::string("/* Written by opgen from ops; edit the row instead. */\n") + "#ifndef " + guard +
                          "\n#define " + guard + "\n" + body + "\n#endif\n");
   }
 }

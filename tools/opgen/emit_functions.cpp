@@ -359,8 +359,8 @@ std::string bodies(const std::vector<Row>& rows, const std::string& family) {
 
 void emit_functions(const std::vector<Row>& rows, const std::string& family, const std::string& path) {
   std::string out = std::string(kGenerated) + "#include \"nodes_" + family +
-                    ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/autograd/era04.h\"\n#include "
-                    "\"tenon/ops/body.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
+                    ".gen.h\"\n#include \"op_ids.gen.h\"\n#include \"tenon/call/era04.h\"\n#include "
+                    "\"tenon/ops/composite/components.h\"\n#include \"tenon/ops/composite.gen.h\"\n\n";
   out += "namespace tenon {\nusing namespace autograd;\nnamespace op_id = core::op_id;\n" + bodies(rows, family) +
          "namespace {\n\n";
   std::string api = "}  // namespace\n\n", boxed, entries;

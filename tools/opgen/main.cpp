@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// opgen: reads core/ops/*.ops and writes, only where something changed, the op table of core, the op headers of the
+// opgen: reads ops/*.ops and writes, only where something changed, the op table of core, the op headers of the
 // SDK, the functions, methods and autograd nodes of tenon, and the pointwise kernels' sources.
 //
 //   opgen --core OUT  --sdk OUT  --tenon OUT  --infer DIR  FILE.ops...

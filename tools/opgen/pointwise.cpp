@@ -178,8 +178,8 @@ std::string source_of(const Line& l) {
   s += "#include \"plugin_cpu/pointwise/driver.h\"\n#include \"tenon/sdk/ops/" + l.name + ".h\"\n";
   const bool limits = std::any_of(l.overloads.begin(), l.overloads.end(),
                                   [](const Overload& o) { return o.kinds.find('l') != std::string::npos; });
-  s += limits ? "#include \"plugin_cpu/number.h\"\n\n" : "\n";
-  s += "namespace tenon::cpu::pw {\nnamespace {\n\n";
+  s += limits ? "#include \"tenon/sdk/number.h\"\n\n" : "\n";
+  s += std::string("namespace tenon::cpu::pw {\nnamespace {\n\n") + (limits ? "using sdk::limited;\n\n" : "");
   for (const Overload& o : l.overloads) s += kernel_of(l, o, "run(call, loops()", ", Guard::" + l.guard, "") + "\n";
   s += "}  // namespace\n";
   if (l.shared) s += "\nconst Loops& loops_" + l.name + "() { return loops(); }\n";

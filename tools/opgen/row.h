@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a row of core/ops/*.ops says, parsed and checked.
+// What a row of ops/*.ops says, parsed and checked.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for plugin_cuda/sort: one thread of a launch sorts, so that it happens in the order of the stream.
-#include "plugin_cuda/sort/sort.h"
+#include "plugin_cuda/device/sort.h"
 
 #include <algorithm>
 #include <numeric>

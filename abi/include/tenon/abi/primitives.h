@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The codes of the primitive rows (core/ops/primitive.ops). A device with kernels for the thirteen primitives
+/* The codes of the primitive rows (ops/primitive.ops). A device with kernels for the thirteen primitives
  *
  *   fill.Scalar  copy  where.self  gather  bmm  arange.start_step
  *   prim_unary  prim_binary  prim_reduce  prim_scan  prim_scatter  prim_argsort  prim_philox

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The working sheet of one operator call: arguments in, the outputs' shapes, dtypes and aliasing out.
-// An infer function (core/infer/*.cpp, named in the row) reads the arguments and fills the sheet; core does the rest.
+// An infer function (ops/infer/*.cpp, named in the row) reads the arguments and fills the sheet; core does the rest.
 #pragma once
 
 #include <cstdint>

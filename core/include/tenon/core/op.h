@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The op table: one entry a row of core/ops/*.ops, plus those that plugins register. Entries are never removed.
+// The op table: one entry a row of ops/*.ops, plus those that plugins register. Entries are never removed.
 #pragma once
 
 #include <atomic>

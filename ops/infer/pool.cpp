@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of pooling.
+#include "ops/infer/window.h"
+
+namespace tenon::core {
+namespace {
+
+// An input [N, C, spatial...] or [C, spatial...]; only the batch may be empty.
+void check_input(Infer& c, int at, int nd) {
+  const TensorImpl& self = c.tensor(at);
+  bool fits = self.ndim() == nd + 1 || self.ndim() == nd + 2;
+  for (int d = self.ndim() == nd + 2 ? 1 : 0; fits && d < self.ndim(); ++d) fits = self.size(d) > 0;
+  if (!fits) {
+    fail<ValueError>(c, "expected ", nd + 1, "-D or ", nd + 2, "-D input with sizes that are not zero, got ",
+                     self.ndim(), "-D input of shape ", text(self.sizes()));
+  }
+}
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+// Argument positions: `at_self` the input, behind it kernel, stride, padding, then dilation or none.
+void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, int64_t* sizes) {
+  const TensorImpl& self = c.tensor(at_self);
+  const IntArrayRef kernel = c.ints(at_self + 1), stride = c.ints(at_self + 2), pad = c.ints(at_self + 3);
+  for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
+  for (int d = 0; d < nd; ++d) {
+    const int at = self.ndim() - nd + d;
+    const int64_t k = window_entry(c, at_self + 1, d, nd), s = stride.empty() ? k : window_entry(c, at_self + 2, d, nd);
+    const int64_t p = window_entry(c, at_self + 3, d, nd), spread = dilated ? window_entry(c, at_self + 4, d, nd) : 1;
+    if (k <= 0) fail<ValueError>(c, "kernel_size must be positive, got ", text(kernel));
+    if (s <= 0) fail<ValueError>(c, "stride must be positive, got ", text(stride));
+    if (spread <= 0) fail<ValueError>(c, "dilation must be positive, got ", spread);
+    if (p < 0) fail<ValueError>(c, "negative padding is not supported here, got ", text(pad));
+    const int64_t reach = (k - 1) * spread + 1;
+    if (p > reach / 2) {
+      fail<ValueError>(c, "padding must be at most half of the kernel size, got padding ", p, " and kernel size ",
+                       reach);
+    }
+    const int64_t room = c.take(Size(self.size(at)) + 2 * p - reach + (ceil_mode ? s - 1 : 0));
+    int64_t n = floor_div(room, s) + 1;
+    if (ceil_mode && c.take(Size(n - 1) * s) >= c.take(Size(self.size(at)) + p))
+      --n;  // the last window starts inside of the input
+    if (n < 1) {
+      fail<ValueError>(c, "the output would have size ", n, " at dimension ", at, ": input ", text(self.sizes()),
+                       ", kernel_size ", text(kernel));
+    }
+    sizes[at] = n;
+  }
+}
+
+void max_pool(Infer& c, int nd) {
+  check_input(c, 0, nd);
+  int64_t sizes[kMaxDims];
+  window_sizes(c, 0, nd, true, c.flag(5), sizes);
+  const std::size_t n = static_cast<std::size_t>(c.tensor(0).ndim());
+  c.set(0, {sizes, n}, c.tensor(0).dtype);
+  c.set(1, {sizes, n}, kLong);
+}
+
+void check_divisor(Infer& c, int at) {
+  if (!c.none(at) && c.integer(at) == 0) fail<ValueError>(c, "divisor_override must not be zero");
+}
+
+void avg_pool(Infer& c, int nd) {
+  check_input(c, 0, nd);
+  check_divisor(c, 6);
+  int64_t sizes[kMaxDims];
+  window_sizes(c, 0, nd, false, c.flag(4), sizes);
+  c.set(0, {sizes, static_cast<std::size_t>(c.tensor(0).ndim())}, c.tensor(0).dtype);
+}
+
+void adaptive(Infer& c, int nd, bool indices) {
+  check_input(c, 0, nd);
+  const TensorImpl& self = c.tensor(0);
+  const IntArrayRef size = c.ints(1);
+  if (size.size() != static_cast<std::size_t>(nd)) {
+    fail<ValueError>(c, "output_size needs ", nd, " entries, got ", text(size));
+  }
+  int64_t sizes[kMaxDims];
+  for (int d = 0; d < self.ndim(); ++d) sizes[d] = self.size(d);
+  for (int d = 0; d < nd; ++d) {
+    if (size[static_cast<std::size_t>(d)] < 0) {
+      fail<ValueError>(c, "output_size must not be negative, got ", text(size));
+    }
+    sizes[self.ndim() - nd + d] = size[static_cast<std::size_t>(d)];
+  }
+  const std::size_t n = static_cast<std::size_t>(self.ndim());
+  c.set(0, {sizes, n}, self.dtype);
+  if (indices) c.set(1, {sizes, n}, kLong);
+}
+
+// Rows with the signature (grad_output, self, ...).
+void gradient_of_shape(Infer& c, const int64_t* sizes) {
+  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
+  const IntArrayRef expected{sizes, static_cast<std::size_t>(self.ndim())};
+  if (grad.dtype != self.dtype) {
+    fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
+  }
+  if (grad.sizes() != expected) {
+    fail<ValueError>(c, "expected grad_output of shape ", text(expected), " for self ", text(self.sizes()), ", got ",
+                     text(grad.sizes()));
+  }
+  c.set(0, self.sizes(), self.dtype);
+}
+
+void check_indices(Infer& c, int arg) {
+  const TensorImpl &grad = c.tensor(0), &indices = c.tensor(arg);
+  if (indices.sizes() != grad.sizes()) {
+    fail<ValueError>(c, "indices ", text(indices.sizes()), " must have the shape of grad_output ", text(grad.sizes()));
+  }
+  if (indices.dtype != kLong) fail<TypeError>(c, "indices must be int64, got ", dtype_name(indices.dtype));
+}
+
+void windows_backward(Infer& c, bool dilated) {
+  const int nd = c.op.args[2].fixed;  // the kernel's entries
+  check_input(c, 1, nd);
+  int64_t sizes[kMaxDims];
+  if (!dilated) check_divisor(c, 7);
+  window_sizes(c, 1, nd, dilated, c.flag(dilated ? 6 : 5), sizes);
+  gradient_of_shape(c, sizes);
+}
+
+// The gradient itself says how many cells there are.
+void adaptive_backward(Infer& c, int nd) {
+  check_input(c, 1, nd);
+  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
+  int64_t sizes[kMaxDims];
+  for (int d = 0; d < self.ndim(); ++d) {
+    sizes[d] = d < self.ndim() - nd || grad.ndim() != self.ndim() ? self.size(d) : grad.size(d);
+  }
+  gradient_of_shape(c, sizes);
+  if (c.op.n_args > 2) check_indices(c, 2);
+}
+
+}  // namespace
+
+TENON_INFER(max_pool2d) { max_pool(c, 2); }
+TENON_INFER(max_pool3d) { max_pool(c, 3); }
+TENON_INFER(avg_pool2d) { avg_pool(c, 2); }
+TENON_INFER(avg_pool3d) { avg_pool(c, 3); }
+TENON_INFER(adaptive_pool2d) { adaptive(c, 2, false); }
+TENON_INFER(adaptive_pool3d) { adaptive(c, 3, false); }
+TENON_INFER(adaptive_max_pool2d) { adaptive(c, 2, true); }
+TENON_INFER(adaptive_max_pool3d) { adaptive(c, 3, true); }
+
+TENON_INFER(max_pool_backward) {
+  windows_backward(c, true);
+  check_indices(c, 7);
+}
+TENON_INFER(avg_pool_backward) { windows_backward(c, false); }
+TENON_INFER(adaptive_pool2d_backward) { adaptive_backward(c, 2); }
+TENON_INFER(adaptive_pool3d_backward) { adaptive_backward(c, 3); }
+
+}  // namespace tenon::core

@@ -1,0 +1,540 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// float32 and float64 products: packed panels, a register tile of 6 rows by kVecs vectors.
+// Overwritten: C. Accumulated: in registers, one block of k at a time, then in C.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/simd/transpose.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plugin_cpu/gemm/float.cpp"
+#include "isa/targets.h"
+
+#include "hwy/highway.h"
+
+#include "plugin_cpu/gemm/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kRows = 6;
+constexpr int kVecs = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // 24 of 32 or 12 of 16 registers hold sums
+
+template <class T>
+struct Tile {
+  int64_t kc;
+  const T* a;
+  int64_t a_row, a_step;  // of the A panel: between rows, between steps of k
+  const T* b;
+  int64_t b_step;
+  T alpha, beta;
+  T* c;
+  int64_t c_row;
+};
+
+template <class T, int R, int NV>
+HWY_INLINE void micro(const Tile<T>& t) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  using V = hn::Vec<decltype(d)>;
+  V acc[R][NV];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  const T* row[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) row[r] = t.a + r * t.a_row;
+  const T* b = t.b;
+  int64_t at = 0;
+  for (int64_t p = 0; p < t.kc; ++p, b += t.b_step, at += t.a_step) {
+    V bv[NV];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const V av = hn::Set(d, row[r][at]);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+    }
+  }
+  const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    T* c = t.c + r * t.c_row;
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      V x = hn::Mul(acc[r][v], alpha);
+      if (t.beta != T(0)) x = hn::MulAdd(beta, hn::LoadU(d, c + v * lanes), x);
+      hn::StoreU(x, d, c + v * lanes);
+    }
+  }
+}
+
+template <class T, int NV>
+HWY_NOINLINE void micro_rows(int64_t rows, const Tile<T>& t) {
+  switch (rows) {
+    case 6:
+      return micro<T, 6, NV>(t);
+    case 5:
+      return micro<T, 5, NV>(t);
+    case 4:
+      return micro<T, 4, NV>(t);
+    case 3:
+      return micro<T, 3, NV>(t);
+    case 2:
+      return micro<T, 2, NV>(t);
+    default:
+      return micro<T, 1, NV>(t);
+  }
+}
+
+template <class T>
+HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
+  if constexpr (kVecs == 4) {
+    if (vecs == 4) return micro_rows<T, 4>(rows, t);
+    if (vecs == 3) return micro_rows<T, 3>(rows, t);
+  }
+  if (vecs == 2) return micro_rows<T, 2>(rows, t);
+  return micro_rows<T, 1>(rows, t);
+}
+
+// As MulAdd rounds: without a word of it, the compiler fuses or not as it likes.
+template <class T>
+HWY_INLINE T add_product(T x, T y, T sum) {
+#if HWY_NATIVE_FMA
+  return std::fma(x, y, sum);
+#else
+  return x * y + sum;
+#endif
+}
+
+// A tile whose columns end within a vector, or whose C has gaps: through a buffer.
+template <class T>
+HWY_NOINLINE void micro_edge(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN T buffer[kRows * kVecs * HWY_MAX_BYTES / sizeof(T)];
+  T* c = t.c;
+  const int64_t c_row = t.c_row;
+  const T beta = t.beta;
+  t.c = buffer;
+  t.c_row = kVecs * lanes;
+  t.beta = T(0);
+  micro_any<T>(rows, (cols + lanes - 1) / lanes, t);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < cols; ++j) {
+      T& out = c[r * c_row + j * c_col];
+      const T x = buffer[r * t.c_row + j];
+      out = beta == T(0) ? x : add_product(beta, out, x);
+    }
+  }
+}
+
+// Columns [0, cols) of one B panel against `rows` rows of A.
+template <class T>
+HWY_INLINE void panel(int64_t rows, int64_t cols, Tile<T> t, int64_t c_col) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const bool whole = cols % lanes == 0 && c_col == 1;
+  const T* a = t.a;
+  T* c = t.c;
+  for (int64_t i = 0; i < rows; i += kRows) {
+    t.a = a + i * t.a_row;
+    t.c = c + i * t.c_row;
+    const int64_t r = std::min<int64_t>(kRows, rows - i);
+    if (whole)
+      micro_any<T>(r, cols / lanes, t);
+    else
+      micro_edge<T>(r, cols, t, c_col);
+  }
+}
+
+template <class T>
+int64_t panel_width() {
+  return kVecs * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+}
+
+// Columns of B that are contiguous in k, for steps [p0, p1).
+template <class T>
+void turn_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs, T* dst) {
+  int64_t j = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    for (; j + 4 <= cols; j += 4) {
+      int64_t p = p0;
+      for (; p + 4 <= p1; p += 4) turn_four(b + j * cs + p, cs, dst + p * width + j, width);
+      for (; p < p1; ++p) {
+        for (int64_t q = j; q < j + 4; ++q) dst[p * width + q] = b[q * cs + p];
+      }
+    }
+  }
+  for (; j < cols; ++j) {
+    for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[j * cs + p];
+  }
+}
+
+// dst[p][j], `width` apart, zeros from `cols` on.
+template <class T>
+void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int64_t cs, T* dst) {
+  if (cs == 1) {
+    for (int64_t p = 0; p < kc; ++p) {
+      std::memcpy(dst + p * width, b + p * rs, static_cast<size_t>(cols) * sizeof(T));
+      std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
+    }
+    return;
+  }
+  const int64_t kStep = rs == 1 ? 64 : 16;  // steps of k whose lines stay in the first cache
+  for (int64_t p0 = 0; p0 < kc; p0 += kStep) {
+    const int64_t p1 = std::min(kc, p0 + kStep);
+    if (rs == 1) {
+      turn_columns(p0, p1, cols, width, b, cs, dst);
+    } else {
+      for (int64_t j = 0; j < cols; ++j) {
+        for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
+      }
+    }
+    for (int64_t p = p0; p < p1; ++p) std::fill(dst + p * width + cols, dst + (p + 1) * width, T(0));
+  }
+}
+
+// Columns [j, n) of a product whose A and B stay where they are, but for what does not fill a vector.
+template <class T>
+void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
+                    Mat<T> c) {
+  const int64_t width = panel_width<T>();
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const int64_t whole = b.cs == 1 ? n / lanes * lanes : 0;
+  while (j < n) {
+    Tile<T> t{k, a.data, a.rs, a.cs, b.data + j, b.rs, alpha, beta, c.data + j * c.cs, c.rs};
+    int64_t cols = std::min(width, whole - j);
+    if (cols <= 0) {  // what is left does not fill a vector
+      cols = std::min(width, n - j);
+      T* packed = static_cast<T*>(ThreadBuffer<Tile<T>>::get(k * width * static_cast<int64_t>(sizeof(T))));
+      pack_b(k, cols, width, b.data + j * b.cs, b.rs, b.cs, packed);
+      t.b = packed;
+      t.b_step = width;
+    }
+    panel<T>(m, cols, t, c.cs);
+    j += cols;
+  }
+}
+
+// Rows of at most one vector, and few of them: B stays in registers. False if the product is larger, or has gaps.
+template <class T>
+bool tiny(int64_t m, int64_t n, int64_t k, T alpha, const Mat<const T>& a, const Mat<const T>& b, T beta,
+          const Mat<T>& c) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kSteps = 8;
+  if (n > static_cast<int64_t>(hn::Lanes(d)) || k > kSteps || m > 16 || b.cs != 1 || c.cs != 1) return false;
+  const auto columns = hn::FirstN(d, static_cast<size_t>(n));
+  hn::Vec<decltype(d)> row[kSteps];
+  for (int64_t p = 0; p < k; ++p) row[p] = hn::MaskedLoad(columns, d, b.data + p * b.rs);
+  for (int64_t i = 0; i < m; ++i) {
+    auto sum = hn::Zero(d);
+    for (int64_t p = 0; p < k; ++p) sum = hn::MulAdd(hn::Set(d, a.data[i * a.rs + p * a.cs]), row[p], sum);
+    sum = hn::Mul(sum, hn::Set(d, alpha));
+    T* out = c.data + i * c.rs;
+    if (beta != T(0)) sum = hn::MulAdd(hn::Set(d, beta), hn::MaskedLoad(columns, d, out), sum);
+    hn::BlendedStore(sum, columns, d, out);
+  }
+  return true;
+}
+
+// Products that are small, or whose panels of B stay in the first cache.
+template <class T>
+void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+  if (m * n * k <= kGemmSerial) return direct_columns<T>(m, 0, n, k, alpha, a, b, beta, c);
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  sdk::parallel_for(panels, std::max<int64_t>(1, kGemmSerial / (2 * m * k * width)), [&](int64_t begin, int64_t end) {
+    direct_columns<T>(m, begin * width, std::min(n, end * width), k, alpha, a, b, beta, c);
+  });
+}
+
+// Rows of sums, `width` apart, to a C whose columns are contiguous.
+template <class T>
+void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
+  for (int64_t j = 0; j < cols; ++j) {
+    T* out = c.data + j * c.cs;
+    for (int64_t i = 0; i < rows; ++i) {
+      const T x = sum[i * width + j];
+      out[i] = beta == T(0) ? x : add_product(beta, out[i], x);
+    }
+  }
+}
+
+// Four by four; `width` is a multiple of 4, and `sum` has rows for the last four.
+template <>
+HWY_INLINE void store_turned(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
+                             const Mat<float>& c) {
+  for (int64_t i = 0; i < rows; i += 4) {
+    for (int64_t j = 0; j < cols; j += 4) {
+      float turned[4][4];
+      turn_four(sum + i * width + j, width, turned[0], 4);
+      for (int64_t q = 0; q < std::min<int64_t>(4, cols - j); ++q) {
+        float* out = c.data + i + (j + q) * c.cs;
+        for (int64_t r = 0; r < std::min<int64_t>(4, rows - i); ++r) {
+          out[r] = beta == 0.0f ? turned[q][r] : turned[q][r] + beta * out[r];
+        }
+      }
+    }
+  }
+}
+
+// A panel whose C has contiguous columns: its rows are made in a buffer, since elements far apart would each take a
+// cache line.
+template <class T>
+void panel_turned(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
+  constexpr int64_t kRun = 4 * kRows;
+  HWY_ALIGN T sum[kRun * kVecs * HWY_MAX_BYTES / sizeof(T)] = {};
+  const T beta = t.beta;
+  const T* a = t.a;
+  t.c = sum, t.c_row = width, t.beta = T(0);
+  for (int64_t i = 0; i < rows; i += kRun) {
+    t.a = a + i * t.a_row;
+    const int64_t run = std::min(kRun, rows - i);
+    panel<T>(run, width, t, 1);
+    store_turned<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
+  }
+}
+
+// At most one panel of columns: A is read once, where it is. Its rows must be contiguous.
+template <class T>
+void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+  struct Packed;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const int64_t width = (n + lanes - 1) / lanes * lanes;
+  T* packed = static_cast<T*>(ThreadBuffer<Packed>::get(k * width * static_cast<int64_t>(sizeof(T))));
+  pack_b(k, n, width, b.data, b.rs, b.cs, packed);
+  const int64_t grain = std::max<int64_t>(4, kGemmSerial / (2 * n * k * kRows)) * kRows;
+  sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
+    const Tile<T> t{k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs};
+    if (c.rs == 1 && c.cs != 1)
+      panel_turned<T>(end - begin, n, width, t, {t.c, 1, c.cs});
+    else
+      panel<T>(end - begin, n, t, c.cs);
+  });
+}
+
+template <class T>
+struct Sizes {
+  static constexpr int64_t kDepth = 1024 / sizeof(T);  // steps of k: a panel of B is at most 64 KiB
+  static constexpr int64_t kRowBlock = 96;
+  static constexpr int64_t kRowChunk = 3072;
+  static constexpr int64_t kColumnChunk = 4096;
+};
+
+// Rows of A, each of them contiguous in k, or groups of six where A is stored by columns.
+template <class T>
+void pack_a(int64_t rows, int64_t kc, const T* a, int64_t rs, int64_t cs, T* dst) {
+  if (cs == 1) {
+    for (int64_t i = 0; i < rows; ++i) std::memcpy(dst + i * kc, a + i * rs, static_cast<size_t>(kc) * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < rows; i += kRows) {
+    const int64_t r = std::min<int64_t>(kRows, rows - i);
+    for (int64_t p = 0; p < kc; ++p) {
+      for (int64_t q = 0; q < r; ++q) dst[i * kc + p * r + q] = a[(i + q) * rs + p * cs];
+    }
+  }
+}
+
+// One block of C: rows [0, rows) of packed A against `panels` of packed B.
+template <class T>
+void block(int64_t rows, int64_t cols, int64_t kc, T alpha, const T* a, bool by_rows, const T* b, T beta, T* c,
+           int64_t c_rs, int64_t c_cs) {
+  const int64_t width = panel_width<T>();
+  for (int64_t j = 0; j < cols; j += width) {
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t r = std::min<int64_t>(kRows, rows - i);
+      const Tile<T> t{
+          kc,  a + i * kc, by_rows ? kc : 1, by_rows ? 1 : r, b + j * kc, width, alpha, beta, c + i * c_rs + j * c_cs,
+          c_rs};
+      panel<T>(r, std::min(width, cols - j), t, c_cs);
+    }
+  }
+}
+
+template <class T>
+void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
+  using S = Sizes<T>;
+  struct PackedA;
+  struct PackedB;
+  const int64_t width = panel_width<T>();
+  const bool by_rows = a.cs == 1;
+  const bool serial = m * n * k <= kGemmSerial;
+  const int64_t row_block = m >= 768 ? S::kRowBlock : S::kRowBlock / 2;
+  for (int64_t j0 = 0; j0 < n; j0 += S::kColumnChunk) {
+    const int64_t nc = std::min(S::kColumnChunk, n - j0), n_panels = (nc + width - 1) / width;
+    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
+      const int64_t kc = std::min(S::kDepth, k - p0);
+      const T beta_now = p0 == 0 ? beta : T(1);
+      T* pb = static_cast<T*>(ThreadBuffer<PackedB>::get(n_panels * width * kc * int64_t{sizeof(T)}));
+      sdk::parallel_for(n_panels, serial ? n_panels : 4, [&](int64_t begin, int64_t end) {
+        for (int64_t q = begin; q < end; ++q) {
+          const int64_t j = q * width;
+          pack_b(kc, std::min(width, nc - j), width, b.data + p0 * b.rs + (j0 + j) * b.cs, b.rs, b.cs, pb + j * kc);
+        }
+      });
+      for (int64_t i0 = 0; i0 < m; i0 += S::kRowChunk) {
+        const int64_t mc = std::min(S::kRowChunk, m - i0), row_blocks = (mc + row_block - 1) / row_block;
+        const int64_t span = row_blocks >= 8 ? nc : std::max(width, 256 / width * width);
+        const int64_t spans = (nc + span - 1) / span;
+        T* pa = static_cast<T*>(ThreadBuffer<PackedA>::get(mc * kc * int64_t{sizeof(T)}));
+        const auto pack_rows = [&](int64_t q) {
+          const int64_t i = q * row_block;
+          pack_a(std::min(row_block, mc - i), kc, a.data + (i0 + i) * a.rs + p0 * a.cs, a.rs, a.cs, pa + i * kc);
+        };
+        const auto compute = [&](int64_t q, int64_t s) {
+          const int64_t i = q * row_block, j = s * span;
+          block<T>(std::min(row_block, mc - i), std::min(span, nc - j), kc, alpha, pa + i * kc, by_rows, pb + j * kc,
+                   beta_now, c.data + (i0 + i) * c.rs + (j0 + j) * c.cs, c.rs, c.cs);
+        };
+        if (spans == 1) {  // the rows are used once: packed while they are hot
+          sdk::parallel_for(row_blocks, serial ? row_blocks : 1, [&](int64_t begin, int64_t end) {
+            for (int64_t q = begin; q < end; ++q) pack_rows(q), compute(q, 0);
+          });
+          continue;
+        }
+        sdk::parallel_for(row_blocks, serial ? row_blocks : 1, [&](int64_t begin, int64_t end) {
+          for (int64_t q = begin; q < end; ++q) pack_rows(q);
+        });
+        const int64_t tasks = row_blocks * spans;
+        sdk::parallel_for(tasks, serial ? tasks : 1, [&](int64_t begin, int64_t end) {
+          for (int64_t q = begin; q < end; ++q) compute(q / spans, q % spans);
+        });
+      }
+    }
+  }
+}
+
+// All panels of B, one behind the other, if they are kept or worth keeping; else null.
+template <class T>
+packed::Kept kept_panels(int64_t n, int64_t k, const Mat<const T>& b, const packed::Origin& from) {
+  if (b.cs == 1) return nullptr;  // as good as packed
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  const int64_t layout[] = {sizeof(T), width, n, k, b.rs, b.cs}, bytes = panels * width * k * int64_t{sizeof(T)};
+  packed::Found found = packed::find(from, sdk::Ints(layout, std::size(layout)), bytes);
+  if (found.memory || !found.wanted) return found.memory;
+  Buffer all(bytes);
+  T* to = all.as<T>();
+  sdk::parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      pack_b(k, std::min(width, n - q * width), width, b.data + q * width * b.cs, b.rs, b.cs, to + q * width * k);
+    }
+  });
+  return packed::keep(from, sdk::Ints(layout, std::size(layout)), std::move(all), bytes);
+}
+
+// Where A stays in cache: whoever takes a panel of B packs it, for what another thread has packed lies in
+// another processor's cache. A is read where it is.
+template <class T>
+void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
+               const packed::Origin& b_from) {
+  using S = Sizes<T>;
+  struct Panel;
+  const int64_t width = panel_width<T>(), panels = (n + width - 1) / width;
+  const packed::Kept kept = kept_panels<T>(n, k, b, b_from);
+  const int64_t parts = std::clamp<int64_t>(8 / panels, 1, m / S::kRowBlock + 1);  // of the rows, for few panels
+  const int64_t rows = ((m + parts - 1) / parts + kRows - 1) / kRows * kRows;
+  const auto compute = [&](int64_t i0, int64_t j) {
+    T* own =
+        kept ? nullptr : static_cast<T*>(ThreadBuffer<Panel>::get(width * std::min(k, S::kDepth) * int64_t{sizeof(T)}));
+    const int64_t cols = std::min(width, n - j), end = std::min(m, i0 + rows);
+    for (int64_t p0 = 0; p0 < k; p0 += S::kDepth) {
+      const int64_t kc = std::min(S::kDepth, k - p0);
+      if (own) pack_b(kc, cols, width, b.data + p0 * b.rs + j * b.cs, b.rs, b.cs, own);
+      const T* pb = own ? own : kept->template as<const T>() + j * k + p0 * width;
+      for (int64_t i = i0; i < end; i += kRows) {
+        const Tile<T> t{kc,
+                        a.data + i * a.rs + p0 * a.cs,
+                        a.rs,
+                        a.cs,
+                        pb,
+                        width,
+                        alpha,
+                        p0 == 0 ? beta : T(1),
+                        c.data + i * c.rs + j * c.cs,
+                        c.rs};
+        panel<T>(std::min<int64_t>(kRows, end - i), cols, t, c.cs);
+      }
+    }
+  };
+  sdk::parallel_for(panels * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      if (q / panels * rows < m) compute(q / panels * rows, q % panels * width);
+    }
+  });
+}
+
+template <class T>
+void product(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
+             const packed::Origin& b_from) {
+  if (n == 1) return vector_product<T>(m, k, alpha, a, b.data, b.rs, beta, c.data, c.rs);
+  if (m == 1) return vector_product<T>(n, k, alpha, b.transposed(), a.data, a.cs, beta, c.data, c.cs);
+  if (c.cs != 1 && c.rs == 1)
+    return product<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed(), {});
+  if (tiny<T>(m, n, k, alpha, a, b, beta, c)) return;
+  constexpr int64_t kSmall = 64 * 64 * 64;
+  const int64_t width = panel_width<T>();
+  if ((m * n * k <= kSmall && k <= 1024) || (b.cs == 1 && k <= 64 && m <= 256))
+    direct<T>(m, n, k, alpha, a, b, beta, c);
+  else if (a.cs == 1 && n <= width && k <= 4096)
+    narrow<T>(m, n, k, alpha, a, b, beta, c);
+  else if (b.rs == 1 && m <= width && k <= 4096)
+    narrow<T>(n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  else if (m * n * k > kGemmSerial && m * k * static_cast<int64_t>(sizeof(T)) <= (3 << 20))
+    by_panels<T>(m, n, k, alpha, a, b, beta, c, b_from);
+  else
+    blocked<T>(m, n, k, alpha, a, b, beta, c);
+}
+
+void product_f32(int64_t m, int64_t n, int64_t k, float alpha, const Mat<const float>& a, const Mat<const float>& b,
+                 float beta, const Mat<float>& c, const packed::Origin& b_from) {
+  product<float>(m, n, k, alpha, a, b, beta, c, b_from);
+}
+void product_f64(int64_t m, int64_t n, int64_t k, double alpha, const Mat<const double>& a, const Mat<const double>& b,
+                 double beta, const Mat<double>& c, const packed::Origin& b_from) {
+  product<double>(m, n, k, alpha, a, b, beta, c, b_from);
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenon::cpu {
+
+TENON_EXPORT(product_f32);
+TENON_EXPORT(product_f64);
+
+namespace {
+template <class T>
+bool trivial(int64_t m, int64_t n, int64_t k, T beta, Mat<T> c) {
+  if (m == 0 || n == 0) return true;
+  if (k != 0) return false;
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T& x = c.data[i * c.rs + j * c.cs];
+      x = beta == T(0) ? T(0) : beta * x;
+    }
+  }
+  return true;
+}
+}  // namespace
+
+void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
+          Mat<float> c, const packed::Origin& b_from) {
+  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f32)(m, n, k, alpha, a, b, beta, c, b_from);
+}
+
+void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,
+          Mat<double> c, const packed::Origin& b_from) {
+  if (!trivial(m, n, k, beta, c)) TENON_DISPATCH(product_f64)(m, n, k, alpha, a, b, beta, c, b_from);
+}
+
+}  // namespace tenon::cpu
+#endif

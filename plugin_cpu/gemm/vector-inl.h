@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Matrix times vector. Included once a target.
+#if defined(TENON_CPU_GEMM_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENON_CPU_GEMM_VECTOR_INL_H_
+#undef TENON_CPU_GEMM_VECTOR_INL_H_
+#else
+#define TENON_CPU_GEMM_VECTOR_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/gemm/gemm.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenon::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// y = alpha * A x + beta * y for rows of A contiguous in k: four sums a row, added in a fixed order.
+template <class T>
+void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x, T beta, T* y, int64_t y_step) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0; i < m; ++i) {
+    const T* row = a + i * rs;
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    int64_t p = 0;
+    for (; p + 4 * lanes <= k; p += 4 * lanes) {
+      s0 = hn::MulAdd(hn::LoadU(d, row + p), hn::LoadU(d, x + p), s0);
+      s1 = hn::MulAdd(hn::LoadU(d, row + p + lanes), hn::LoadU(d, x + p + lanes), s1);
+      s2 = hn::MulAdd(hn::LoadU(d, row + p + 2 * lanes), hn::LoadU(d, x + p + 2 * lanes), s2);
+      s3 = hn::MulAdd(hn::LoadU(d, row + p + 3 * lanes), hn::LoadU(d, x + p + 3 * lanes), s3);
+    }
+    for (; p + lanes <= k; p += lanes) s0 = hn::MulAdd(hn::LoadU(d, row + p), hn::LoadU(d, x + p), s0);
+    T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+    for (; p < k; ++p) sum += row[p] * x[p];
+    T& out = y[i * y_step];
+    out = beta == T(0) ? alpha * sum : alpha * sum + beta * out;
+  }
+}
+
+// y += a column of A at a time, for columns that are contiguous in m.
+template <class T>
+void column_sums(int64_t m, int64_t k, T alpha, const T* a, int64_t cs, const T* x, T beta, T* y, int64_t y_step) {
+  constexpr int64_t kRun = 256;
+  HWY_ALIGN T sum[kRun];
+  for (int64_t i0 = 0; i0 < m; i0 += kRun) {
+    const int64_t n = std::min(kRun, m - i0);
+    std::fill(sum, sum + n, T(0));
+    for (int64_t p = 0; p < k; ++p) {
+      const T* column = a + i0 + p * cs;
+      const T w = x[p];
+      for (int64_t i = 0; i < n; ++i) sum[i] += column[i] * w;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      T& out = y[(i0 + i) * y_step];
+      out = beta == T(0) ? alpha * sum[i] : alpha * sum[i] + beta * out;
+    }
+  }
+}
+
+template <class T>
+void vector_product(int64_t m, int64_t k, T alpha, Mat<const T> a, const T* x, int64_t x_step, T beta, T* y,
+                    int64_t y_step) {
+  struct Gathered;
+  if (x_step != 1) {
+    T* g = static_cast<T*>(ThreadBuffer<Gathered>::get(k * static_cast<int64_t>(sizeof(T))));
+    for (int64_t p = 0; p < k; ++p) g[p] = x[p * x_step];
+    x = g;
+  }
+  const int64_t grain = std::max<int64_t>(256, 262144 / std::max<int64_t>(1, k));
+  sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
+    const T* block = a.data + begin * a.rs;
+    T* out = y + begin * y_step;
+    if (a.cs == 1)
+      row_dots<T>(end - begin, k, alpha, block, a.rs, x, beta, out, y_step);
+    else if (a.rs == 1)
+      column_sums<T>(end - begin, k, alpha, block, a.cs, x, beta, out, y_step);
+    else
+      for (int64_t i = 0; i < end - begin; ++i) {
+        T sum = 0;
+        for (int64_t p = 0; p < k; ++p) sum += block[i * a.rs + p * a.cs] * x[p];
+        out[i * y_step] = beta == T(0) ? alpha * sum : alpha * sum + beta * out[i * y_step];
+      }
+  });
+}
+
+}  // namespace tenon::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

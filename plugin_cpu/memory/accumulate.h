@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Adding and joining into tensors: 16-bit floats are summed in float32 scratch.
+#pragma once
+
+#include <cmath>
+
+#include "plugin_cpu/memory/along_dim.h"
+
+namespace tenon::cpu {
+
+// Runs f(target, tag of its element type, tag of out's) with a float32 copy of out as the target for 16-bit floats.
+template <class F>
+void accumulate_in(const sdk::Tensor& out, F&& f) {
+  sdk::dispatch_all(out.dtype(), [&](auto tag) {
+    if constexpr (sdk::is_half_v<tn_type(tag)>) {
+      Scratch wide(out.sizes(), sdk::kFloat32);
+      copy_elements(wide.tensor(), out);
+      f(wide.tensor(), sdk::Type<float>{}, tag);
+      copy_elements(out, wide.tensor());
+    } else {
+      f(out, tag, tag);
+    }
+  });
+}
+
+// Integers wrap; for bool, adding is "or" and multiplying is "and".
+template <class A>
+void add_to(A& t, A v) {
+  if constexpr (std::is_same_v<A, bool>)
+    t = t || v;
+  else if constexpr (std::is_integral_v<A>)
+    t = static_cast<A>(static_cast<uint64_t>(t) + static_cast<uint64_t>(v));
+  else
+    t += v;
+}
+template <class A>
+void multiply_to(A& t, A v) {
+  if constexpr (std::is_same_v<A, bool>)
+    t = t && v;
+  else if constexpr (std::is_integral_v<A>)
+    t = static_cast<A>(static_cast<uint64_t>(t) * static_cast<uint64_t>(v));
+  else
+    t *= v;
+}
+
+enum class Join { Sum, Prod, Mean, Max, Min };
+
+inline Join parse_join(sdk::Str s) {
+  if (s == "sum") return Join::Sum;
+  if (s == "prod") return Join::Prod;
+  if (s == "mean") return Join::Mean;
+  return s == "amax" ? Join::Max : Join::Min;
+}
+
+template <class A>
+void join_to(A& t, A v, Join r) {
+  switch (r) {
+    case Join::Sum:
+    case Join::Mean:
+      add_to<A>(t, v);
+      return;
+    case Join::Prod:
+      multiply_to<A>(t, v);
+      return;
+    case Join::Max:
+      if (v > t || v != v) t = v;
+      return;
+    case Join::Min:
+      if (v < t || v != v) t = v;
+      return;
+  }
+}
+
+// Integers round towards minus infinity.
+template <class A>
+A mean_of(A sum, int64_t count) {
+  if constexpr (std::is_floating_point_v<A>)
+    return static_cast<A>(sum / static_cast<A>(count));
+  else
+    return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
+}
+
+// target /= counts + own, where something was joined.
+template <class A>
+void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int64_t own) {
+  sdk::StridedLoop loop(target.sizes());
+  if (loop.numel == 0) return;
+  loop.add(target);
+  loop.add(counts);
+  loop.finish();
+  loop.run(0, loop.numel, [&](char* const* p, const int64_t* s, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t count = *reinterpret_cast<const int64_t*>(p[1] + i * s[1]);
+      A& t = *reinterpret_cast<A*>(p[0] + i * s[0]);
+      if (count > 0) t = mean_of<A>(t, count + own);
+    }
+  });
+}
+
+}  // namespace tenon::cpu

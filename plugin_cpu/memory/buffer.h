@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Host memory of one call: taken from the heap, 64-byte aligned, given back at the end of the scope.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "plugin_cpu/memory/per_thread.h"
+
+namespace tenon::cpu {
+
+class Buffer {
+ public:
+  explicit Buffer(int64_t bytes) {
+    if (bytes <= 0) return;
+    p_ = std::aligned_alloc(64, (static_cast<std::size_t>(bytes) + 63) / 64 * 64);
+    if (!p_) throw std::bad_alloc();
+  }
+  Buffer(Buffer&& o) noexcept : p_(o.p_) { o.p_ = nullptr; }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { std::free(p_); }
+  template <class T = void>
+  T* as() const {
+    return static_cast<T*>(p_);
+  }
+
+ private:
+  void* p_ = nullptr;
+};
+
+// Memory that a thread keeps between calls. Contents are undefined after each `get`.
+template <class Tag>
+class ThreadBuffer {
+ public:
+  ThreadBuffer() = default;
+  ThreadBuffer(const ThreadBuffer&) = delete;
+  static void* get(int64_t bytes) {
+    ThreadBuffer& s = of_this_thread<ThreadBuffer>();
+    if (bytes > s.size_) {
+      std::free(s.p_);
+      s.size_ = (bytes + 4095) / 4096 * 4096;
+      s.p_ = std::aligned_alloc(64, static_cast<std::size_t>(s.size_));
+      if (!s.p_) {
+        s.size_ = 0;
+        throw std::bad_alloc();
+      }
+    }
+    return s.p_;
+  }
+  ~ThreadBuffer() { std::free(p_); }
+
+ private:
+  void* p_ = nullptr;
+  int64_t size_ = 0;
+};
+
+// Memory of one call that the thread keeps, unless it is a lot: fresh pages cost more than what is done with them.
+template <class Tag>
+class CallBuffer {
+ public:
+  explicit CallBuffer(int64_t bytes) : heap_(bytes > kMost ? bytes : 0) {
+    p_ = bytes > kMost ? heap_.as<>() : ThreadBuffer<Tag>::get(bytes);
+  }
+  template <class T = void>
+  T* as() const {
+    return static_cast<T*>(p_);
+  }
+
+ private:
+  static constexpr int64_t kMost = 16 << 20;
+  Buffer heap_;
+  void* p_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// oneDNN as this plugin uses it: one engine, a stream a thread, one OpenMP thread a call, ready primitives kept in a
+// bounded cache of each thread. The instruction set is capped before the first call where AMX would kill the process.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "plugin_cpu/onednn/version.h"
+#include "plugin_cpu/memory/per_thread.h"
+
+namespace tenon::cpu::onednn {
+
+// Also prepares the calling thread. Call it before any other function of the library, on every thread.
+const dnnl::engine& engine();
+dnnl::stream& stream();
+// "oneDNN 2.6.0" and what was capped, for the plugin's line.
+const char* description();
+
+// What a primitive was made for: op, dtype, shape, strides.
+using Key = std::vector<int64_t>;
+
+// Least recently used first out. Not shared between threads.
+template <class Entry>
+class Cache {
+ public:
+  // The thread's own.
+  static Cache& local() { return of_this_thread<Cache>(); }
+  template <class Make>
+  Entry& get(const Key& key, Make&& make) {
+    for (auto it = items_.begin(); it != items_.end(); ++it) {
+      if (it->first != key) continue;
+      items_.splice(items_.begin(), items_, it);
+      return *items_.front().second;
+    }
+    auto entry = std::make_unique<Entry>(make());
+    if (items_.size() >= kBound) items_.pop_back();
+    items_.emplace_front(key, std::move(entry));
+    return *items_.front().second;
+  }
+
+ private:
+  static constexpr std::size_t kBound = 64;
+  std::list<std::pair<Key, std::unique_ptr<Entry>>> items_;
+};
+
+// Whether the processor multiplies bfloat16 itself.
+bool native_bf16();
+
+// Element type of oneDNN; undef where it has none.
+dnnl::memory::data_type data_type(int code, int bits);
+
+// Runs a reorder of `from` into `to`; layouts may differ in anything but sizes.
+void reorder(const dnnl::memory::desc& from, const void* src, const dnnl::memory::desc& to, void* dst);
+
+inline bool same(const dnnl::memory::desc& a, const dnnl::memory::desc& b) { return a == b; }
+
+// Memory over a caller's bytes.
+inline dnnl::memory wrap(const dnnl::memory::desc& d, const void* p) {
+  return dnnl::memory(d, engine(), const_cast<void*>(p));
+}
+
+}  // namespace tenon::cpu::onednn

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// Softmax of the rows of a dense float matrix. Each version says what it does better than the one before.
+#include <cmath>
+#include <string>
+
+#include "plugin_cuda/device/block.cuh"
+#include "plugin_cuda/kernel_lab/kernel_lab.cuh"
+
+namespace tenon::cuda::kernel_lab {
+namespace {
+
+struct Larger {
+  TN_HD float operator()(float a, float b) const { return a < b ? b : a; }
+};
+struct Plus {
+  TN_HD float operator()(float a, float b) const { return a + b; }
+};
+
+// 1: a block a row, and the row is read three times.
+__global__ void three_passes(const float* in, float* out, int cols) {
+  const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
+  float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
+  float most = -INFINITY;
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) most = Larger{}(most, x[i]);
+  most = block_fold(most, -INFINITY, Larger{});
+  float sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) sum += expf(x[i] - most);
+  sum = block_fold(sum, 0.f, Plus{});
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) {
+    y[i] = expf(x[i] - most) / sum;
+  }
+}
+
+struct alignas(16) Four {
+  float v[4];
+};
+
+// The largest value so far, and the sum of the exponentials below it.
+struct State {
+  float most, sum;
+};
+struct Join {
+  TN_HD State operator()(const State& a, const State& b) const {
+    const float most = a.most < b.most ? b.most : a.most;
+    if (most == -INFINITY) return {most, 0};
+    return {most, a.sum * expf(a.most - most) + b.sum * expf(b.most - most)};
+  }
+};
+
+// 2: the sum is corrected where a larger value appears, so that the row is read twice, sixteen bytes at a time.
+__global__ void two_passes(const float* in, float* out, int cols) {
+  const Four* x = reinterpret_cast<const Four*>(in + static_cast<int64_t>(blockIdx.x) * cols);
+  Four* y = reinterpret_cast<Four*>(out + static_cast<int64_t>(blockIdx.x) * cols);
+  State s{-INFINITY, 0};
+  for (int i = static_cast<int>(threadIdx.x); i < cols / 4; i += static_cast<int>(blockDim.x)) {
+    const Four f = x[i];
+    float most = s.most, sum = 0;
+    for (float v : f.v) most = Larger{}(most, v);
+    for (float v : f.v) sum += expf(v - most);
+    s = {most, s.sum * expf(s.most - most) + sum};
+  }
+  s = block_fold(s, State{-INFINITY, 0}, Join{});
+  for (int i = static_cast<int>(threadIdx.x); i < cols / 4; i += static_cast<int>(blockDim.x)) {
+    Four f = x[i];
+    for (float& v : f.v) v = expf(v - s.most) / s.sum;
+    y[i] = f;
+  }
+}
+
+// 3: a warp a row, which stays in registers: read once, no shared memory, no barrier. Rows of up to 128 * N.
+template <int N>
+__global__ void in_registers(const float* in, float* out, int64_t rows, int cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + warp_in_block();
+  if (row >= rows) return;
+  const Four* x = reinterpret_cast<const Four*>(in + row * cols);
+  Four* y = reinterpret_cast<Four*>(out + row * cols);
+  Four f[N];
+  float most = -INFINITY, sum = 0;
+  TN_UNROLL(N)
+  for (int k = 0; k < N; ++k) {
+    if (lane() + k * kWarp >= cols / 4) continue;
+    f[k] = x[lane() + k * kWarp];
+    for (float v : f[k].v) most = Larger{}(most, v);
+  }
+  most = shuffle_from(warp_fold(most, Larger{}), 0);
+  TN_UNROLL(N)
+  for (int k = 0; k < N; ++k) {
+    if (lane() + k * kWarp >= cols / 4) continue;
+    for (float& v : f[k].v) sum += v = expf(v - most);
+  }
+  const float scale = 1 / shuffle_from(warp_fold(sum, Plus{}), 0);
+  TN_UNROLL(N)
+  for (int k = 0; k < N; ++k) {
+    if (lane() + k * kWarp >= cols / 4) continue;
+    for (float& v : f[k].v) v *= scale;
+    y[lane() + k * kWarp] = f[k];
+  }
+}
+
+struct Matrix {
+  int64_t rows;
+  int cols;
+};
+
+std::vector<float> values(const Matrix& m) {
+  std::vector<float> x(static_cast<std::size_t>(m.rows * m.cols));
+  uint32_t state = 1;
+  for (float& v : x) {
+    state = state * 1664525u + 1013904223u;
+    v = static_cast<float>(state >> 8) / (1 << 20) - 8;
+  }
+  return x;
+}
+
+// In double.
+std::vector<float> reference(const std::vector<float>& x, const Matrix& m) {
+  std::vector<float> y(x.size());
+  for (int64_t r = 0; r < m.rows; ++r) {
+    const float* row = x.data() + r * m.cols;
+    const double most = *std::max_element(row, row + m.cols);
+    double sum = 0;
+    for (int i = 0; i < m.cols; ++i) sum += std::exp(row[i] - most);
+    for (int i = 0; i < m.cols; ++i) {
+      y[static_cast<std::size_t>(r * m.cols + i)] = static_cast<float>(std::exp(row[i] - most) / sum);
+    }
+  }
+  return y;
+}
+
+double worst(const std::vector<float>& got, const std::vector<float>& wanted) {
+  double error = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double e = std::abs(double{got[i]} - double{wanted[i]}) / (1e-6 + double{wanted[i]});
+    if (!(e <= error)) error = e;
+  }
+  return error;
+}
+
+template <int N>
+void warps(const float* x, float* y, const Matrix& m) {
+  start<in_registers<N>>((m.rows + 3) / 4, 128, x, y, m.rows, m.cols);
+}
+
+bool climb(const Matrix& m) {
+  const std::vector<float> x = values(m), wanted = reference(x, m);
+  Buffer<float> in(x.size()), out(x.size());
+  in.put(x);
+  const std::size_t bytes = 2 * sizeof(float) * x.size();
+  const std::string shape = std::to_string(m.rows) + "x" + std::to_string(m.cols);
+  const Report report{"softmax", shape.c_str(), copy_floor(bytes)};
+  const float* from = in.get();
+  float* to = out.get();
+  bool right = true;
+  const auto version = [&](const char* name, const std::function<void()>& run) {
+    out.spoil();
+    run();
+    const double error = worst(out.take(), wanted);
+    right &= report.print(name, error, 1e-5, bytes, milliseconds(run));
+  };
+  version("1 a block a row, three passes", [&] { start<three_passes>(m.rows, 256, from, to, m.cols); });
+  if (m.cols % 4 != 0) return right;  // rows are not aligned for what follows
+  version("2 sixteen bytes, two passes", [&] { start<two_passes>(m.rows, 256, from, to, m.cols); });
+  if (m.cols > 1024) return right;
+  version("3 a warp a row, in registers", [&] { m.cols <= 256 ? warps<2>(from, to, m) : warps<8>(from, to, m); });
+  return right;
+}
+
+}  // namespace
+
+bool softmax() {
+  bool right = true;
+  const std::vector<Matrix> few{{5, 33}, {7, 256}, {3, 1000}, {2, 2052}};
+  const std::vector<Matrix> many{{1 << 18, 128}, {1 << 15, 1024}, {1 << 13, 4096}, {4096, 1001}};
+  for (const Matrix& m : few) right &= climb(m);
+  if (kMeasures) {
+    for (const Matrix& m : many) right &= climb(m);
+  }
+  return right;
+}
+
+}  // namespace tenon::cuda::kernel_lab

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+// What the generated functions and nodes are written with (tools/opgen). Private to libtenon.
+#pragma once
+
+#include "tenon/call/box.h"
+#include "tenon/autograd/node.h"
+#include "tenon/autograd/saved.h"
+#include "tenon/core/dispatch.h"
+#include "tenon/ops.h"
+
+namespace tenon::autograd {
+
+extern thread_local uint32_t t_mode __attribute__((tls_model("initial-exec")));
+
+// The observer of row calls: begins and ends one, when somebody watches.
+TENON_COLD void row_begin(int id);
+TENON_COLD void row_end(int id) noexcept;
+struct RowScope {
+  explicit RowScope(int op) : id(op), on(t_mode & kRowObserved) {
+    if (TENON_UNLIKELY(on)) row_begin(id);
+  }
+  ~RowScope() {
+    if (TENON_UNLIKELY(on)) row_end(id);
+  }
+  RowScope(const RowScope&) = delete;
+  int id;
+  bool on;
+};
+
+inline bool recording() { return (t_mode & (kGradMode | kInferenceMode)) == kGradMode; }
+inline bool tracked(const Tensor& t) { return t.requires_grad(); }
+inline bool tracked(const std::optional<Tensor>& t) { return t && t->requires_grad(); }
+inline bool tracked(TensorList list) {
+  for (const Tensor& t : list) {
+    if (tracked(t)) return true;
+  }
+  return false;
+}
+inline bool tracked(ArrayRef<std::optional<Tensor>> list) {
+  for (const auto& t : list) {
+    if (tracked(t)) return true;
+  }
+  return false;
+}
+
+NodeHooks& hooks_of(const Tensor& t);  // of its node, or of the leaf
+
+template <class N>
+core::Ref<N> make_node() {
+  return core::Ref<N>::adopt(new N);
+}
+
+inline void connect(Node& n, uint32_t at, const Tensor& t) {
+  if (tracked(t)) n.edges[at] = gradient_edge(t);
+}
+inline void connect(Node& n, uint32_t at, const std::optional<Tensor>& t) {
+  if (tracked(t)) n.edges[at] = gradient_edge(*t);
+}
+template <class List>
+void connect_list(Node& n, uint32_t at, List list) {
+  for (const auto& t : list) connect(n, at++, t);
+}
+
+inline Tensor adopt(core::TensorImpl* p) {
+  if (TENON_UNLIKELY(p && (t_mode & kInferenceMode))) p->flags |= core::kInference;
+  return Tensor(core::Impl::adopt(p));
+}
+// A view is an inference tensor where its source is one, wherever it is made.
+inline Tensor adopt_view(core::TensorImpl* p, const Tensor& of) {
+  p->flags |= of.unsafeGetTensorImpl()->flags & core::kInference;
+  return Tensor(core::Impl::adopt(p));
+}
+// What an in-place call saves of self: the elements before the write, with the history that self had then. A gradient
+// that is differentiated again reaches self's past through it.
+Tensor copy_before_write(const Tensor& self);
+inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
+  return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
+}
+
+// After the call: the result remembers its node (only floating results do).
+void set_history(const Tensor& t, Node& node, uint32_t output_nr);
+// The result of a view row knows its base.
+void set_view(const Tensor& view, const Tensor& of);
+// Before an in-place call: refuses leaves that require grad, views that cannot be written, and inference tensors
+// outside of InferenceMode.
+void check_inplace(int id, const Tensor& self);
+// The same for a write that a program makes itself; `caller` names it in errors.
+void check_written(const char* caller, const Tensor& self);
+// After one: the tensor's history, and its base's when it is a view, goes through the node, whose edge `at` is self's.
+void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at = 0);
+// The saved result of a write through a view, with its history: a view of the base behind node.slices.
+Tensor view_of_slices(const Node& node, const Tensor& saved);
+// After one whose result is constant between jumps (comparisons, logic): the gradient of what was there is zero.
+void zero_history(const Tensor& self);
+// An error that names an argument which requires grad, in a call that is not recorded: a list that is written to, or
+// anything beside out=.
+void refuse_recorded(int id, const char* arg, TensorList list);
+void refuse_tracked(int id, const char* arg, const Tensor& t);
+void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t);
+template <class List>
+auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.begin(), void()) {
+  for (const auto& t : list) refuse_tracked(id, arg, t);
+}
+// Before a call that writes to out=: refuses tensors that require grad, and inference tensors outside of InferenceMode.
+void check_out(int id, const char* arg, const Tensor& out);
+core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
+// What a factory made, with what the schema of its row has no argument for. Of a tensor that nobody else holds nobody
+// saw the writes that filled it.
+inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
+  const core::TensorImpl* t = made.unsafeGetTensorImpl();
+  if (t && made.use_count() == 1 && t->storage && !t->counter && t->storage->use_count() == 1)
+    t->storage->version.store(0, std::memory_order_relaxed);
+  if (TENON_UNLIKELY(options.requires_grad())) made.set_requires_grad(true);
+  return made;
+}
+// Those that a call which creates a tensor does not give are those of out.
+TensorOptions options_of_out(TensorOptions given, const Tensor& out);
+void write_inplace(int id, const Tensor& self, const Tensor& value);
+void write_out(int id, Tensor& out, const Tensor& value);
+
+// The sum of a broadcast gradient over what was broadcast, in the argument's dtype and at its elements.
+Tensor reduce_grad(Tensor grad, const SavedGeometry& to);
+// f(grad, at) of strided tensors; of others the same of their values, at the elements of `at`.
+template <class F>
+Tensor on_values(const Tensor& grad, const Tensor& at, const F& f) {
+  if (TENON_LIKELY(at.layout() == kStrided)) return f(grad, at);
+  const Tensor sums = at.coalesce();
+  return _with_values(sums, f(_values_at(grad, sums._indices()), sums.values()));
+}
+void put_list(Tensor* out, uint32_t n, std::vector<Tensor> grads);
+[[noreturn]] void derivative_missing(const char* op, const char* arg);
+
+}  // namespace tenon::autograd

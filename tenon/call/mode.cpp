@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/autograd/mode.h"
+
+#include "tenon/call/generated.h"
+#include "tenon/autograd/row_observer.h"
+
+namespace tenon::autograd {
+
+thread_local uint32_t t_mode __attribute__((tls_model("initial-exec"))) = kGradMode;
+
+uint32_t mode() noexcept { return t_mode; }
+void set_mode(uint32_t word) noexcept { t_mode = word; }
+
+namespace {
+thread_local RowObserver* t_observer = nullptr;
+}
+
+RowObserver* set_row_observer(RowObserver* o) noexcept {
+  RowObserver* before = t_observer;
+  t_observer = o;
+  t_mode = o ? t_mode | kRowObserved : t_mode & ~uint32_t{kRowObserved};
+  return before;
+}
+
+void row_begin(int id) {
+  if (t_observer) t_observer->begin(core::op_at(id).name);
+}
+
+void row_end(int id) noexcept {
+  if (t_observer) t_observer->end(core::op_at(id).name);
+}
+
+}  // namespace tenon::autograd

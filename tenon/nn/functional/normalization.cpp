@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Copyright the Tenon authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tenon/nn/functional/normalization.h"
+
+#include "tenon/nn/functional/optional_tensor.h"
+#include "tenon/ops.h"
+
+namespace tenon {
+namespace nn {
+namespace functional {
+
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var,
+                  const BatchNormFuncOptions& options) {
+  return tenon::batch_norm(input, optional_tensor(options.weight()), optional_tensor(options.bias()),
+                           optional_tensor(running_mean), optional_tensor(running_var), options.training(),
+                           options.momentum().value_or(0.0), options.eps(), true);
+}
+
+Tensor instance_norm(const Tensor& input, const InstanceNormFuncOptions& options) {
+  return tenon::instance_norm(input, optional_tensor(options.weight()), optional_tensor(options.bias()),
+                              optional_tensor(options.running_mean()), optional_tensor(options.running_var()),
+                              options.use_input_stats(), options.momentum(), options.eps(), true);
+}
+
+Tensor layer_norm(const Tensor& input, const LayerNormFuncOptions& options) {
+  return tenon::layer_norm(input, options.normalized_shape(), optional_tensor(options.weight()),
+                           optional_tensor(options.bias()), options.eps());
+}
+
+Tensor group_norm(const Tensor& input, const GroupNormFuncOptions& options) {
+  return tenon::group_norm(input, options.num_groups(), optional_tensor(options.weight()),
+                           optional_tensor(options.bias()), options.eps());
+}
+
+Tensor local_response_norm(const Tensor& input, const LocalResponseNormFuncOptions& options) {
+  return tenon::local_response_norm(input, options.size(), options.alpha(), options.beta(), options.k());
+}
+
+Tensor normalize(const Tensor& input, NormalizeFuncOptions options) {
+  const Tensor norm = input.norm(options.p(), {options.dim()}, true).clamp_min(options.eps());
+  if (options.out()) return options.out()->copy_(input / norm);
+  return input / norm;
+}
+
+}  // namespace functional
+}  // namespace nn
+}  // namespace tenon
