@@ -16,9 +16,9 @@ using namespace tenon;
 
 constexpr ScalarType kDtypes[] = {kDouble, kInt64, kBool};
 
-bool serves(const char* rung, const core::Op& op, int slot, ScalarType dtype) {
-  for (const core::Rung& r : core::explain(op, slot, dtype)) {
-    if (r.rung == rung && r.serves) return true;
+bool serves(core::ServedBy by, const core::Op& op, int slot, ScalarType dtype) {
+  for (const core::Candidate& c : core::explain(op, slot, dtype)) {
+    if (c.by == by && c.serves) return true;
   }
   return false;
 }
@@ -38,12 +38,12 @@ TEST(Reference, HasAKernelForEveryRowWithoutADecomposition) {
     const core::Op& op = core::op_at(i);
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
     if (check::of_a_layout(op)) continue;
-    if (!(op.flags & core::kOpPrimitive) && serves("decomposition", op, slot, kDouble)) continue;
+    if (!(op.flags & core::kOpPrimitive) && serves(core::ServedBy::Decomposition, op, slot, kDouble)) continue;
     ++rows;
     bool any = false;
     for (ScalarType t : kDtypes) {
       if (!core::op_takes(op, t)) continue;
-      bool here = serves("native", op, slot, t);
+      bool here = serves(core::ServedBy::Native, op, slot, t);
       any = any || here;
       const std::string why = why_excluded(op);
       EXPECT_EQ(here, why.empty()) << op.name << " of " << dtype_name(t) << (here ? " is excluded: " + why : "");

@@ -18,7 +18,7 @@ namespace {
 std::string staged() {
   std::string out;
   for (const core::FallbackCount& c : core::fallback_counts()) {
-    if (c.rung == "staged") out += c.op + " (" + c.reason + ") ";
+    if (c.by == core::ServedBy::Staged) out += c.op + " (" + c.reason + ") ";
   }
   return out;
 }
@@ -48,26 +48,26 @@ TEST(Primitives, DrawTheBitsOfTheHost) {
   for (std::size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(test::same_bits(host[i], prim[i])) << "draw " << i;
 }
 
-std::map<std::string, core::Rung> rungs(const char* op, const char* device) {
-  std::map<std::string, core::Rung> out;
+std::map<core::ServedBy, core::Candidate> candidates(const char* op, const char* device) {
+  std::map<core::ServedBy, core::Candidate> out;
   const int slot = core::device_slot(Device(device).type());
-  for (const core::Rung& r : core::explain(core::get_op(op), slot, kFloat)) out.emplace(r.rung, r);
+  for (const core::Candidate& c : core::explain(core::get_op(op), slot, kFloat)) out.emplace(c.by, c);
   return out;
 }
 
 // exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host: never both on one.
 TEST(Primitives, DecomposeOneWayOnADevice) {
-  EXPECT_TRUE(rungs("exp", "prim").at("decomposition").serves);
-  EXPECT_TRUE(rungs("_softmax", "prim").at("decomposition").serves);
-  EXPECT_FALSE(rungs("prim_unary", "prim").at("decomposition").serves);
-  EXPECT_FALSE(rungs("exp", "cpu").at("decomposition").serves);
-  EXPECT_TRUE(rungs("prim_unary", "cpu").at("decomposition").serves);
+  EXPECT_TRUE(candidates("exp", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_TRUE(candidates("_softmax", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_FALSE(candidates("prim_unary", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_FALSE(candidates("exp", "cpu").at(core::ServedBy::Decomposition).serves);
+  EXPECT_TRUE(candidates("prim_unary", "cpu").at(core::ServedBy::Decomposition).serves);
 }
 
 TEST(Primitives, ADeviceWithoutThemIsServedByTheHost) {
-  const auto of = rungs("_softmax", "ref");
-  EXPECT_FALSE(of.at("decomposition").serves);
-  test::expect_words(of.at("decomposition").reason, {"needs all primitives", "no kernel for"});
+  const auto of = candidates("_softmax", "ref");
+  EXPECT_FALSE(of.at(core::ServedBy::Decomposition).serves);
+  test::expect_words(of.at(core::ServedBy::Decomposition).reason, {"needs all primitives", "no kernel for"});
 }
 
 }  // namespace

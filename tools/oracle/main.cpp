@@ -110,7 +110,7 @@ struct Options {
 // What other rungs than a kernel of the device served since the last time.
 void send_fallbacks(const Send& send) {
   for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts())
-    send({c.rung, c.op + "\t" + std::to_string(c.calls)});
+    send({core::toString(c.by), c.op + "\t" + std::to_string(c.calls)});
   tenon::core::reset_fallback_counts();
 }
 
