@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tenon/core/error.h"
-#include "tenon/core/tensor_impl.h"
 
 namespace tenon::core {
 

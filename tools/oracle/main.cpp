@@ -107,10 +107,10 @@ struct Options {
   int processes = 1, seconds = 60, shard = 0, shards = 1;
 };
 
-// What other rungs than a kernel of the device served since the last time.
+// What else than a kernel of the device served since the last time.
 void send_fallbacks(const Send& send) {
   for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts())
-    send({core::toString(c.by), c.op + "\t" + std::to_string(c.calls)});
+    send({tenon::core::toString(c.by), c.op + "\t" + std::to_string(c.calls)});
   tenon::core::reset_fallback_counts();
 }
 

@@ -10,6 +10,7 @@
 
 namespace tenon::core {
 
+inline constexpr int kMaxDims = 64;
 inline constexpr int64_t kMaxNumel = INT64_MAX / 32;  // no item has more than 31 bytes
 
 // The number of elements, small enough that no dtype's byte count overflows; ValueError naming `op` otherwise, for a

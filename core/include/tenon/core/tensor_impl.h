@@ -14,7 +14,6 @@
 
 namespace tenon::core {
 
-inline constexpr int kMaxDims = 64;
 inline constexpr int kInlineDims = 5;
 
 // Whatever the layer above hangs on a tensor (autograd). Owned by the tensor.
