@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short way for what nearly every pointwise call is: row-major floating tensors of one dtype and device, and of one
 // shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so there is nothing to infer,
-// promote, cast or copy; the kernel is told (TN_CALL_ALIKE).
+// promote, cast or copy; the kernel is told (TN_CALL_UNIFORM).
 // Whatever does not fit leaves everything as it was and takes the general path in call.cpp.
 #include "core/dispatch/fast_path.h"
 #include "core/dispatch/frame.h"
@@ -135,7 +135,7 @@ bool call_alike(const Op& op, const tn_value* in, TensorImpl** outs, Form form) 
   } else if (!takes_result(op, in, *e, *outs[0], *whole, result)) {
     return false;
   }
-  f.flags = TN_CALL_ALIKE;
+  f.flags = TN_CALL_UNIFORM;
   f.targets[0] = outs[0];
   bool done = false;
   try {

@@ -25,13 +25,13 @@ Grid grid_of(const View& shape, std::initializer_list<const View*> operands) {
 }
 
 tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t d, int64_t code) {
-  if (code > TN_FOLD_ALL) return TN_DECLINED;
+  if (code > TN_REDUCE_ALL) return TN_DECLINED;
   return declining([&] {
     const int dim = wrap_dim(d, self.ndim());
     const View y(out), x(self), lines = x.without(dim);
     const Grid g = grid_of(y, {&y, &lines});
     const int64_t n = x.length(dim);
-    const bool group = n >= kLongLine && g.n <= kFewLines && code != TN_FOLD_ARGMAX && code != TN_FOLD_ARGMIN;
+    const bool group = n >= kLongLine && g.n <= kFewLines && code != TN_REDUCE_ARGMAX && code != TN_REDUCE_ARGMIN;
     Launch launch(call, out.device().index, "fold", group ? "reduce_group" : "reduce");
     launch.code(code).type('X', x.dtype).type('Y', y.dtype).arg(g).arg(y).arg(x).arg(n).arg(x.step(dim));
     group ? launch.run_groups(g.n) : launch.run_items(g.n);
@@ -39,7 +39,7 @@ tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t d, int64_t co
 }
 
 tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t d, int64_t code) {
-  if (code > TN_FOLD_MIN) return TN_DECLINED;
+  if (code > TN_REDUCE_MIN) return TN_DECLINED;
   return declining([&] {
     const int dim = wrap_dim(d, self.ndim());
     const View y(out), x(self), to = y.without(dim), from = x.without(dim);

@@ -58,11 +58,11 @@ using Sum = std::conditional_t<is_half_v<T> || std::is_floating_point_v<T>, doub
 template <class A>
 A joined(int64_t code, A a, A b) {
   switch (code) {
-    case TN_FOLD_SUM:
+    case TN_REDUCE_SUM:
       return static_cast<A>(a + b);
-    case TN_FOLD_PROD:
+    case TN_REDUCE_PROD:
       return static_cast<A>(a * b);
-    case TN_FOLD_MAX:
+    case TN_REDUCE_MAX:
       return math::maximum(a, b);
     default:
       return math::minimum(a, b);
@@ -82,7 +82,7 @@ void fold(const Tensor& out, const Tensor& self, int dim, int64_t code, bool sca
   const int64_t n = length(self, dim);
   each_line(self, dim, [&](const std::vector<int64_t>& at) {
     const Line<T> x = line<T>(self, dim, at), y = line<T>(out, dim, at);
-    if (n == 0 && !scan) y[0] = T(code == TN_FOLD_PROD ? 1 : 0);
+    if (n == 0 && !scan) y[0] = T(code == TN_REDUCE_PROD ? 1 : 0);
     const auto run = [&](auto acc) {
       using A = decltype(acc);
       for (int64_t i = 0; i < n; ++i) {
@@ -94,7 +94,7 @@ void fold(const Tensor& out, const Tensor& self, int dim, int64_t code, bool sca
           y[scan ? i : 0] = T(acc);
       }
     };
-    if (code <= TN_FOLD_PROD)
+    if (code <= TN_REDUCE_PROD)
       run(Sum<T>());
     else
       run(compute_t<T>());
@@ -117,16 +117,16 @@ tn_status prim_reduce(Call&, Tensor out, Tensor self, int64_t d, int64_t code) {
   const int64_t n = length(self, dim);
   dispatch_all(self.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (code <= TN_FOLD_MIN) return fold<T>(out, self, dim, code, false);
+    if (code <= TN_REDUCE_MIN) return fold<T>(out, self, dim, code, false);
     each_line(self, dim, [&](const std::vector<int64_t>& at) {
       const Line<T> x = line<T>(self, dim, at);
-      if (code <= TN_FOLD_ARGMIN) {
-        line<int64_t>(out, dim, at)[0] = extreme(x, n, code == TN_FOLD_ARGMAX);
+      if (code <= TN_REDUCE_ARGMIN) {
+        line<int64_t>(out, dim, at)[0] = extreme(x, n, code == TN_REDUCE_ARGMAX);
         return;
       }
       bool any = false, all = true;
       for (int64_t i = 0; i < n; ++i) (static_cast<compute_t<T>>(x[i]) != 0 ? any : all) = x[i] != compute_t<T>(0);
-      line<bool>(out, dim, at)[0] = code == TN_FOLD_ANY ? any : all;
+      line<bool>(out, dim, at)[0] = code == TN_REDUCE_ANY ? any : all;
     });
   });
   return TN_OK;

@@ -34,7 +34,7 @@ class Call {
   uint64_t workspace_bytes() const { return c_->workspace_bytes; }
   bool deterministic() const { return c_->flags & TN_CALL_DETERMINISTIC; }
   bool dry_run() const { return c_->flags & TN_CALL_DRY_RUN; }
-  bool alike() const { return c_->flags & TN_CALL_ALIKE; }
+  bool uniform() const { return c_->flags & TN_CALL_UNIFORM; }
   tn_error_word* device_error() const { return c_->device_error; }
 
   template <class F>

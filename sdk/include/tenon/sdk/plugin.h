@@ -59,7 +59,7 @@ struct PluginInfo {
   }
   constexpr PluginInfo host_memory() const { return with(TN_PLUGIN_HOST_MEMORY); }
   constexpr PluginInfo unloadable() const { return with(TN_PLUGIN_UNLOADABLE); }
-  constexpr PluginInfo serialise() const { return with(TN_PLUGIN_SERIALISE); }
+  constexpr PluginInfo single_threaded() const { return with(TN_PLUGIN_SINGLE_THREADED); }
   constexpr PluginInfo shutdown(void (*f)()) const {
     PluginInfo p = *this;
     p.shutdown_ = f;

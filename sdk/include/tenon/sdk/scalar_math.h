@@ -50,7 +50,7 @@ TN_MATH_2(nextafter)
 #undef TN_MATH_2
 
 // Integers are whole already.
-#define TN_MATH_WHOLE(name, std_name)          \
+#define TN_MATH_ROUNDING(name, std_name)       \
   template <class T>                           \
   TN_HD T name(T a) {                          \
     if constexpr (std::is_floating_point_v<T>) \
@@ -58,11 +58,11 @@ TN_MATH_2(nextafter)
     else                                       \
       return a;                                \
   }
-TN_MATH_WHOLE(floor, floor)
-TN_MATH_WHOLE(ceil, ceil)
-TN_MATH_WHOLE(trunc, trunc)
-TN_MATH_WHOLE(round, nearbyint)
-#undef TN_MATH_WHOLE
+TN_MATH_ROUNDING(floor, floor)
+TN_MATH_ROUNDING(ceil, ceil)
+TN_MATH_ROUNDING(trunc, trunc)
+TN_MATH_ROUNDING(round, nearbyint)
+#undef TN_MATH_ROUNDING
 
 template <class T>
 TN_HD T select(bool c, T a, T b) {
