@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Ops, dtypes and layouts of a plugin's own (abi/host.h: tn_schema, abi/ext/dtype.h, abi/ext/layout.h).
+// Custom operators, dtypes and layouts (abi/host.h: tn_schema, abi/ext/dtype.h, abi/ext/layout.h).
 //
 //   constexpr CustomOp kScale{"acme::scale(Tensor self, float factor) -> Tensor"};
 //   tn_status scale(Call& call, Tensor out, Tensor self, double factor) { ... }
@@ -16,7 +16,7 @@
 
 namespace tenon::sdk {
 
-// The text of a schema, which names the op and types its kernels.
+// The text of a schema, which gives the operator its name and its kernels their types.
 struct CustomOp {
   std::string_view text;
   constexpr std::string_view name() const { return text.substr(0, text.find('(')); }
@@ -24,7 +24,7 @@ struct CustomOp {
 
 using InferOp = tn_status (*)(tn_call* call, tn_tensor* outputs, int64_t (*sizes)[64]);
 
-// What else is to be said of an op; fields as in tn_schema. Without `infer` kernels size the outputs (dynamic()).
+// Properties of an operator; fields as in tn_schema. Without `infer` kernels size the outputs (dynamic()).
 struct OpRules {
   InferOp infer = nullptr;
   std::string_view backward = {}, layout = {};
@@ -38,7 +38,7 @@ inline tn_status register_op(const tn_host& host, const CustomOp& op, const OpRu
   return host.register_op(&s);
 }
 
-// Nodes of PluginInfo::ext's chain, which are constants; `next` is the node behind.
+// Nodes of PluginInfo::ext's chain, which are constants; `next` is the next node.
 constexpr tn_ext_layout custom_layout(std::string_view name, std::string_view components, std::string_view flags,
                                       decltype(tn_ext_layout::infer) infer, const tn_ext* next = nullptr) {
   return {{sizeof(tn_ext_layout), TN_EXT_LAYOUT, 0, next},
@@ -60,7 +60,7 @@ constexpr tn_ext_dtype custom_dtype(std::string_view name, std::string_view dtyp
 }
 
 inline bool is_strided(const Tensor& t) { return t.abi()->layout == TN_STRIDED; }
-// A part of a tensor whose layout is not strided.
+// Component i of a tensor whose layout is not strided.
 inline Tensor component(const Tensor& t, int i) { return Tensor(static_cast<const tn_tensor*>(t.abi()->data) + i); }
 inline bool layout_flag(const Tensor& t, int i) { return t.abi()->flags >> (TN_LAYOUT_FLAG + i) & 1; }
 
@@ -79,7 +79,7 @@ inline void set_layout_flags(const Call& call, uint32_t i, uint32_t bits) {
   if (s != TN_OK) throw Error(s, "the flags of output ", int64_t{i}, " could not be set");
 }
 
-// Arguments and results of calls of other ops. What a kernel calls is not recorded for gradients.
+// Arguments and results of calls of other operators. Calls from a kernel are not recorded by autograd.
 inline tn_value value(const Tensor& t) {
   tn_value v{TN_TAG_TENSOR, 0, {}};
   v.u.tensor = t.abi();
@@ -112,7 +112,7 @@ class Results {
   tn_value values[N] = {};
 };
 
-// The N results of a registered op, of this call's device and stream.
+// Calls a registered operator with N results, on this call's device and stream.
 template <int N = 1>
 void call_op(const Call& call, std::string_view op, std::initializer_list<tn_value> in, Results<N>& out) {
   const tn_status s =
@@ -122,7 +122,7 @@ void call_op(const Call& call, std::string_view op, std::initializer_list<tn_val
 
 namespace detail {
 
-// "T;T,F" of a schema's text: the letters of signature.h.
+// The signature of a schema's text, "T;T,F": the letters of signature.h.
 struct CustomSignature {
   char text[256] = {};
   std::size_t n = 0;
@@ -170,7 +170,7 @@ constexpr CustomSignature custom_signature(std::string_view schema) {
 template <const CustomOp& O>
 struct CustomKernel {
   static constexpr std::string_view name = O.name();
-  static constexpr uint8_t digest[32] = {};  // an op that a plugin registers is known by its text
+  static constexpr uint8_t digest[32] = {};  // a custom operator is identified by its text
   static constexpr CustomSignature signature = custom_signature(O.text);
   static constexpr std::size_t outputs = count_outputs(signature.view());
 };
@@ -178,7 +178,7 @@ struct CustomKernel {
 }  // namespace detail
 }  // namespace tenon::sdk
 
-// As TN_KERNEL, for an CustomOp at namespace scope.
+// As TN_KERNEL, for a CustomOp at namespace scope.
 #define TN_CUSTOM_KERNEL(op, fn, ...) \
   TN_DETAIL_CUSTOM_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
 #define TN_DETAIL_CUSTOM_KERNEL(op, fn, id, ...)                                                                  \
