@@ -119,14 +119,14 @@ struct ResampleLine {
   // Weights add up to 1.
   template <class I, class C>
   TN_HD void wide(double o, I* index, C* weight) const {
-    const double centre = step * (o + 0.5);
-    const int64_t first = resample_detail::bounded(centre - support() + 0.5, 0, in),
-                  last = resample_detail::bounded(centre + support() + 0.5, 0, in);
+    const double center = step * (o + 0.5);
+    const int64_t first = resample_detail::bounded(center - support() + 0.5, 0, in),
+                  last = resample_detail::bounded(center + support() + 0.5, 0, in);
     double sum = 0;
-    for (int64_t i = first; i < last; ++i) sum += kernel((static_cast<double>(i) - centre + 0.5) / stretch());
+    for (int64_t i = first; i < last; ++i) sum += kernel((static_cast<double>(i) - center + 0.5) / stretch());
     for (int64_t k = 0; k < taps; ++k) {
       const int64_t i = first + k;
-      const double w = i < last && sum != 0 ? kernel((static_cast<double>(i) - centre + 0.5) / stretch()) / sum : 0;
+      const double w = i < last && sum != 0 ? kernel((static_cast<double>(i) - center + 0.5) / stretch()) / sum : 0;
       index[k] = static_cast<I>(i < in ? i : in - 1);
       weight[k] = static_cast<C>(w);
     }
