@@ -46,22 +46,22 @@ TENON_INFER(prim_reduce) {
   using A = args::prim_reduce;
   const TensorImpl& t = c.tensor(A::self);
   const int dim = c.dim(c.integer(A::dim), t.ndim());
-  const int64_t code = code_of(c, A::code, TN_FOLD_ALL);
-  if (code >= TN_FOLD_MAX && code <= TN_FOLD_ARGMIN && t.ndim() > 0 && t.size(dim) == 0) {
+  const int64_t code = code_of(c, A::code, TN_REDUCE_ALL);
+  if (code >= TN_REDUCE_MAX && code <= TN_REDUCE_ARGMIN && t.ndim() > 0 && t.size(dim) == 0) {
     fail<IndexError>(c, "dimension ", dim, " of size 0 has no largest or smallest element");
   }
   int64_t sizes[kMaxDims];
   std::copy(t.sizes().begin(), t.sizes().end(), sizes);
   if (t.ndim() > 0) sizes[dim] = 1;
-  const bool where = code == TN_FOLD_ARGMAX || code == TN_FOLD_ARGMIN;
-  c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, where ? kLong : code >= TN_FOLD_ANY ? kBool : t.dtype);
+  const bool where = code == TN_REDUCE_ARGMAX || code == TN_REDUCE_ARGMIN;
+  c.set(0, {sizes, static_cast<std::size_t>(t.ndim())}, where ? kLong : code >= TN_REDUCE_ANY ? kBool : t.dtype);
 }
 
 TENON_INFER(prim_scan) {
   using A = args::prim_scan;
   const TensorImpl& t = c.tensor(A::self);
   c.dim(c.integer(A::dim), t.ndim());
-  code_of(c, A::code, TN_FOLD_MIN);
+  code_of(c, A::code, TN_REDUCE_MIN);
   c.set(0, t.sizes(), t.dtype);
 }
 
