@@ -152,7 +152,7 @@ Tensor make_tensor(const Entry& e, Reader& reader) {
   auto* out = t.unsafeGetTensorImpl()->host_data();
   reader.read(out, bytes);
   if (e.dtype == kBool) {
-    // Any other byte in a bool is undefined behaviour further on.
+    // Any other byte in a bool is undefined behavior further on.
     for (std::size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
   }
   return t;

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace optim {
 
-// ValueError: the optimiser takes strided gradients only.
+// ValueError: the optimizer takes strided gradients only.
 [[noreturn]] void refuse_layout(const Tensor& grad);
 // Adds values to the elements at columns of indices, each of which is there once, in place.
 void add_elements(Tensor& to, const Tensor& indices, const Tensor& values);

@@ -44,7 +44,7 @@ std::vector<double> LRScheduler::get_current_lrs() const {
 
 void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
-  TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(), " step sizes, the optimiser ",
+  TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(), " step sizes, the optimizer ",
               groups.size(), " groups");
   for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }

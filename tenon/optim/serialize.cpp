@@ -109,14 +109,14 @@ void Optimizer::load(serialize::InputArchive& archive) {
   IValue count;
   archive.read("groups", count);
   TENON_CHECK(count.toInt() == static_cast<int64_t>(param_groups_.size()), ValueError, "the file has ", count.toInt(),
-              " parameter groups, the optimiser ", param_groups_.size());
+              " parameter groups, the optimizer ", param_groups_.size());
   std::vector<serialize::InputArchive> groups(param_groups_.size());
   for (std::size_t g = 0; g < param_groups_.size(); ++g) {
     IValue size;
     archive.read(core::join(g), groups[g]);
     groups[g].read("size", size);
     TENON_CHECK(size.toInt() == static_cast<int64_t>(param_groups_[g].params().size()), ValueError, "group ", g,
-                " of the file has ", size.toInt(), " parameters, that of the optimiser ",
+                " of the file has ", size.toInt(), " parameters, that of the optimizer ",
                 param_groups_[g].params().size());
   }
   // All is read and checked before anything of this optimizer changes.
@@ -136,7 +136,7 @@ void Optimizer::load(serialize::InputArchive& archive) {
       const std::string name = core::join(position++);
       if (!any || !states.try_read(name, one)) continue;
       auto state = new_state();
-      TENON_CHECK(state != nullptr, ValueError, "the optimiser keeps no state, but the file has one");
+      TENON_CHECK(state != nullptr, ValueError, "the optimizer keeps no state, but the file has one");
       Reader state_reader(one, p);
       state->fields(state_reader);
       fresh[p.unsafeGetTensorImpl()] = std::move(state);

@@ -178,7 +178,7 @@ TEST(FusedSteps, OfShortFloatsFollowThoseOfFloats) {
   }
 }
 
-// One group of everything: what differs from its neighbours takes the step that it would take alone.
+// One group of everything: what differs from its neighbors takes the step that it would take alone.
 TEST(FusedSteps, OfUnlikeTensorsInOneGroup) {
   const auto make = [] {
     manual_seed(8);

@@ -168,7 +168,7 @@ TEST(Optimizer, ResumesFromFile) {
   EXPECT_TRUE(equal(p, q));
   optim::Adam other(std::vector<Tensor>{leaf(), leaf()});
   std::stringstream again(file.str());
-  expect_words(text_of([&] { load(other, again); }), {"has 1 parameters, that of the optimiser 2"});
+  expect_words(text_of([&] { load(other, again); }), {"has 1 parameters, that of the optimizer 2"});
 }
 
 TEST(Optimizer, TrainsALineOnSineData) {

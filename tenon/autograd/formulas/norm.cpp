@@ -25,11 +25,11 @@ bool again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>&
 
 // Statistics over `dims`, kept as dimensions of size 1, as functions of the input.
 struct Statistics {
-  Tensor centred, rstd, normalized;
+  Tensor centered, rstd, normalized;
   Statistics(const Tensor& x, const Dims& dims, double eps) {
-    centred = x - x.mean(dims, true);
-    rstd = ((centred * centred).mean(dims, true) + eps).rsqrt();
-    normalized = centred * rstd;
+    centered = x - x.mean(dims, true);
+    rstd = ((centered * centered).mean(dims, true) + eps).rsqrt();
+    normalized = centered * rstd;
   }
 };
 
@@ -41,9 +41,9 @@ Tensor through_statistics(const Statistics& s, const Tensor& g, const Dims& dims
 // What the gradients of the results mean and rstd add to that of the input; `count` elements share one of each.
 Tensor by_statistics(const Tensor& grad_mean, const Tensor& grad_rstd, const Statistics& s, double count) {
   Tensor sum;
-  if (grad_mean.defined()) sum = (grad_mean / count).expand_as(s.centred);
+  if (grad_mean.defined()) sum = (grad_mean / count).expand_as(s.centered);
   if (grad_rstd.defined()) {
-    const Tensor t = -grad_rstd * s.rstd * s.rstd * s.rstd * s.centred / count;
+    const Tensor t = -grad_rstd * s.rstd * s.rstd * s.rstd * s.centered / count;
     sum = sum.defined() ? sum + t : t;
   }
   return sum;
@@ -99,11 +99,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(con
   }
   const Dims dims = but_channels(input);
   const Tensor rstd = by_channel((running_var + eps).rsqrt(), input);
-  const Tensor centred = input - by_channel(running_mean, input);
+  const Tensor centered = input - by_channel(running_mean, input);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
-  return {mask[0] ? g * rstd : Tensor(), mask[1] ? (grad * centred * rstd).sum(dims) : Tensor(),
+  return {mask[0] ? g * rstd : Tensor(), mask[1] ? (grad * centered * rstd).sum(dims) : Tensor(),
           mask[2] ? grad.sum(dims) : Tensor(), mask[3] ? -(g * rstd).sum(dims) : Tensor(),
-          mask[4] ? (g * centred * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
+          mask[4] ? (g * centered * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
 }
 
 std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& grad_mean,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of normalisation: one fused row, or, where they are to be differentiated again, compositions that compute
+// Gradients of normalization: one fused row, or, where they are to be differentiated again, compositions that compute
 // the statistics from the input anew.
 #pragma once
 

@@ -83,8 +83,8 @@ Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indic
 Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalIntArrayRef dims,
                     const std::optional<Scalar>& correction, bool keepdim) {
   const double n = reduced_count(self.sizes(), dims) - (correction ? correction->toDouble() : 1.0);
-  const Tensor centred = self - mean(self, dims, true);
-  return restored(grad, self.dim(), dims, keepdim) * (centred * (2.0 / n));
+  const Tensor centered = self - mean(self, dims, true);
+  return restored(grad, self.dim(), dims, keepdim) * (centered * (2.0 / n));
 }
 
 Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptionalIntArrayRef dims,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Saving and loading tensors, lists of tensors, modules and optimisers. Files are safetensors, which other programs can
+// Saving and loading tensors, lists of tensors, modules and optimizers. Files are safetensors, which other programs can
 // read; what the format has no place for (strides, shared storage, scalars, a checksum) is under "tenon.*" in its
 // metadata. Nothing that could be executed is ever read.
 //
@@ -102,7 +102,7 @@ inline InputArchive& operator>>(InputArchive& archive, Tensor& tensor) {
   archive.read("0", tensor);
   return archive;
 }
-// Anything with save(OutputArchive&) and load(InputArchive&): modules, optimisers, samplers.
+// Anything with save(OutputArchive&) and load(InputArchive&): modules, optimizers, samplers.
 template <class T>
 auto operator<<(OutputArchive& archive, const T& value) -> decltype(value.save(archive), archive) {
   value.save(archive);

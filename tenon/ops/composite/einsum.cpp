@@ -17,7 +17,7 @@ using Sizes = std::vector<int64_t>;
 using Labels = std::vector<int>;
 
 constexpr int kLetters = 52;   // A to Z, a to z; the dimensions of "..." come after them
-constexpr int kEllipsis = -1;  // in labels that are not spread yet
+constexpr int kEllipsis = -1;  // in labels that are not expanded yet
 
 struct Term {
   Labels labels;
@@ -47,13 +47,13 @@ Term read_term(std::string_view s, std::string_view equation) {
 
 std::string letter(int label) { return std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)); }
 
-// The equation, spread over the dimensions of the operands.
+// The equation, expanded to the dimensions of the operands.
 class Equation {
  public:
   Equation(std::string_view equation, TensorList operands) : equation_(equation) {
     const std::size_t arrow = equation.find("->");
     read_operands(equation.substr(0, arrow), operands);
-    spread_ellipsis(operands);
+    expand_ellipsis(operands);
     for (const Labels& l : terms) {
       for (int label : l) ++count_[static_cast<std::size_t>(label)];
     }
@@ -88,7 +88,7 @@ class Equation {
   }
 
   // The dimensions of an ellipsis are counted from its end, so that operands broadcast.
-  void spread_ellipsis(TensorList operands) {
+  void expand_ellipsis(TensorList operands) {
     std::vector<int64_t> extra(read_.size());
     for (std::size_t i = 0; i < read_.size(); ++i) {
       const int64_t named = static_cast<int64_t>(read_[i].labels.size()) - (read_[i].ellipsis ? 1 : 0);

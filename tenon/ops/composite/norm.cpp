@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation over the fused rows.
+// Normalization over the fused rows.
 #include <limits>
 
 #include "tenon/core/error.h"

@@ -116,18 +116,18 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, co
   const ScalarType work = wide(result);
   const Tensor rows = (self.dim() < 2 ? self.reshape({1, -1}) : self).to(work);
   if (!counted && !analytic) {
-    const Tensor centred = rows - rows.sum(1, true) / n;
+    const Tensor centered = rows - rows.sum(1, true) / n;
     const double freedom = std::max(0.0, static_cast<double>(n) - static_cast<double>(correction));
-    return (centred.mm(centred.t()) / freedom).squeeze().to(result);
+    return (centered.mm(centered.t()) / freedom).squeeze().to(result);
   }
   Tensor w = counted ? fweights->reshape({-1}).to(work) : aweights->reshape({-1}).to(work);
   if (counted && analytic) w = w * aweights->reshape({-1}).to(work);
   const Tensor total = w.sum();
   TENON_CHECK(total.detach().item<double>() != 0, ValueError, "cov(): weights sum to zero, can't be normalized");
-  const Tensor centred = rows - (rows * w).sum(1, true) / total;
+  const Tensor centered = rows - (rows * w).sum(1, true) / total;
   Tensor freedom = total - correction;
   if (analytic && correction != 0) freedom = total - correction * (w * aweights->reshape({-1}).to(work)).sum() / total;
-  return (centred.mm((centred * w).t()) / tenon::clamp_min(freedom, 0)).squeeze().to(result);
+  return (centered.mm((centered * w).t()) / tenon::clamp_min(freedom, 0)).squeeze().to(result);
 }
 
 Tensor corrcoef(const Tensor& self) {

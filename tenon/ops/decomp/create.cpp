@@ -16,7 +16,7 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
   Tensor out = self;
   for (int64_t d : dims) {
     const int64_t n = size_of(self, d);
-    if (self.dim() > 0) out = picked(out, wrapped(d, self.dim()), positions(n, self).neg() + (n - 1));
+    if (self.dim() > 0) out = gather_slices(out, wrapped(d, self.dim()), positions(n, self).neg() + (n - 1));
   }
   return out;
 }
@@ -58,11 +58,11 @@ Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {
 
 Tensor tril(const Tensor& self, int64_t diagonal) {
   const Tensor kept = positions(self.size(-1), self) - column(self.size(-2), self) <= diagonal;
-  return tenon::where(kept, self, number(0, self));
+  return tenon::where(kept, self, scalar_like(0, self));
 }
 Tensor triu(const Tensor& self, int64_t diagonal) {
   const Tensor kept = positions(self.size(-1), self) - column(self.size(-2), self) >= diagonal;
-  return tenon::where(kept, self, number(0, self));
+  return tenon::where(kept, self, scalar_like(0, self));
 }
 
 Tensor cat(TensorList tensors, int64_t dim) {

@@ -22,11 +22,11 @@ using composite::wide;
 inline TensorOptions options_of(const Tensor& t) { return t.options().requires_grad(std::nullopt); }
 inline TensorOptions options_of(const Tensor& t, ScalarType dtype) { return options_of(t).dtype(dtype); }
 // A 0-dim tensor of `like`'s dtype, beside it.
-inline Tensor number(const Scalar& v, const Tensor& like) { return full({}, v, options_of(like)); }
+inline Tensor scalar_like(const Scalar& v, const Tensor& like) { return full({}, v, options_of(like)); }
 inline Tensor positions(int64_t n, const Tensor& beside) { return arange(n, options_of(beside, kLong)); }
 // Host numbers, beside a tensor.
-Tensor numbers(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& beside);
-Tensor numbers(const std::vector<double>& v, IntArrayRef sizes, const Tensor& beside, ScalarType dtype);
+Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& beside);
+Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& beside, ScalarType dtype);
 
 inline int64_t wrapped(int64_t d, int64_t ndim) { return d < 0 ? d + (ndim > 0 ? ndim : 1) : d; }
 inline int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
@@ -43,9 +43,9 @@ Scalar lowest(ScalarType t);
 Scalar highest(ScalarType t);
 
 // t with elements taken along dim, index a vector; without bounds checks for negative ones.
-Tensor picked(const Tensor& t, int64_t dim, const Tensor& index);
+Tensor gather_slices(const Tensor& t, int64_t dim, const Tensor& index);
 // self with the slices of src added, set ... along dim, index a vector.
-Tensor spread(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code);
+Tensor scatter_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code);
 // An index vector, counted along `dim` of a tensor of `sizes`, expanded to them.
 Tensor index_like(const Tensor& index, int64_t dim, IntArrayRef sizes);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation over a batch, a layer or groups, and the gradients.
+// Normalization over a batch, a layer or groups, and the gradients.
 #include <algorithm>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -47,7 +47,7 @@ Normal normal(const Tensor& input, const std::vector<int64_t>& dims, double eps)
   return s;
 }
 
-// The gradient through a normalisation whose statistics are its own: g is that of the normal values.
+// The gradient through a normalization whose statistics are its own: g is that of the normal values.
 Tensor normal_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd, const std::vector<int64_t>& dims) {
   const double n = static_cast<double>(count_of(g, dims));
   return (g - summed(g, dims, true) / n - normal * (summed(g * normal, dims, true) / n)) * rstd;

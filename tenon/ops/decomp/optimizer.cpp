@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimisers, tensor by tensor.
+// Steps of optimizers, tensor by tensor.
 #include <cmath>
 
 #include "tenon/ops/decomp/decomp.h"

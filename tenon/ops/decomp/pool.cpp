@@ -91,7 +91,7 @@ Tensor without_elements(const Pool& p, const Tensor& beside) {
     if (!std::count(counts[d].begin(), counts[d].end(), 0)) continue;
     std::vector<int64_t> shape(counts.size(), 1);
     shape[d] = p.taps[d].out;
-    const Tensor one = numbers(counts[d], shape, beside, kDouble).eq(0);
+    const Tensor one = constants_like(counts[d], shape, beside, kDouble).eq(0);
     all = all.defined() ? all.logical_or(one) : one;
   }
   return all;
@@ -116,7 +116,7 @@ Both max_pool(const Tensor& self, const Pool& p) {
   for (int64_t d = 0; d < p.first; ++d) order.push_back(d);
   for (int64_t d = 0; d < nd; ++d) {
     const Taps& t = p.taps[static_cast<std::size_t>(d)];
-    x = picked(x, p.first + d, numbers(t.index, {t.out * t.taps}, self));
+    x = gather_slices(x, p.first + d, constants_like(t.index, {t.out * t.taps}, self));
     split.insert(split.end(), {t.out, t.taps});
     order.push_back(p.first + 2 * d);
     outs.push_back(t.out);
@@ -130,7 +130,7 @@ Both max_pool(const Tensor& self, const Pool& p) {
   int64_t stride = 1;
   for (int64_t d = nd; d-- > 0;) {
     const Taps& t = p.taps[static_cast<std::size_t>(d)];
-    const Tensor own = rest.remainder(t.taps), table = numbers(t.index, {t.out * t.taps}, self);
+    const Tensor own = rest.remainder(t.taps), table = constants_like(t.index, {t.out * t.taps}, self);
     const Tensor start = index_like(positions(t.out, self) * t.taps, p.first + d, sizes);
     const Tensor at = table.gather(0, (own + start).reshape({-1})).reshape(sizes) * stride;
     place = place.defined() ? place + at : at;
@@ -163,7 +163,7 @@ Tensor divisors(const Pool& p, const Tensor& beside, ScalarType t, const std::ve
   for (std::size_t d = 0; d < nd; ++d) {
     std::vector<int64_t> shape(nd, 1);
     shape[d] = p.taps[d].out;
-    out = out * numbers(counts[d], shape, beside, t);
+    out = out * constants_like(counts[d], shape, beside, t);
   }
   return out;
 }
@@ -181,7 +181,7 @@ struct Average {
   Tensor divide(const Tensor& sum, const Pool& p) const {
     const bool whole = !isFloatingType(sum.scalar_type());
     const auto by = [&](const Tensor& n) { return whole ? _div_trunc(sum, n) : sum / n; };
-    if (divisor) return by(number(*divisor, sum));
+    if (divisor) return by(scalar_like(*divisor, sum));
     std::vector<std::vector<double>> counts = inside(p);
     for (std::size_t d = 0; d < counts.size(); ++d) {
       for (std::size_t o = 0; o < counts[d].size(); ++o) {

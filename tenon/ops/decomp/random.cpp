@@ -129,11 +129,11 @@ Tensor bernoulli_float(const Tensor& self, double p, const Gen& g) {
 Both native_dropout(const Tensor& input, double p, std::optional<bool> train, const Gen& g) {
   if (train && !*train) return {input, full(input.sizes(), true, options_of(input, kBool))};
   const Tensor keep = bernoulli_float(input, 1 - p, g), x = wide(input);
-  return {tenon::where(keep, x * (p == 1 ? 0.0 : 1 / (1 - p)), number(0, x)), keep};
+  return {tenon::where(keep, x * (p == 1 ? 0.0 : 1 / (1 - p)), scalar_like(0, x)), keep};
 }
 Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
   const Tensor g = isFloatingType(grad.scalar_type()) ? wide(grad) : grad.to(get_default_dtype());
-  return tenon::where(mask, g * scale, number(0, g));
+  return tenon::where(mask, g * scale, scalar_like(0, g));
 }
 
 // Weights are checked on the host: a bad one is an error, not a draw.
@@ -156,7 +156,7 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
     out = tenon::searchsorted(sums, at, false, true).clamp_max(n - 1);
   } else {
     const Tensor time = u.neg().log1p().neg() / w;
-    const Tensor none = number(std::numeric_limits<double>::infinity(), time);
+    const Tensor none = scalar_like(std::numeric_limits<double>::infinity(), time);
     out = tenon::prim_argsort(tenon::where(positive, time, none), false).narrow(1, 0, draws);
   }
   return self.dim() == 1 ? out.squeeze(0) : out;

@@ -135,7 +135,7 @@ Both records(const Tensor& self, int64_t dim, int code) {
   if (self.dim() == 0) return {self, as(self.ne(self), kLong) * 0};
   const Tensor values = tenon::prim_scan(self, dim, code), met = self.eq(values).logical_or(self.isnan());
   const Tensor at = index_like(positions(self.size(dim), self), wrapped(dim, self.dim()), self.sizes());
-  return {values, tenon::prim_scan(tenon::where(met, at, number(0, at)), dim, TN_FOLD_MAX)};
+  return {values, tenon::prim_scan(tenon::where(met, at, scalar_like(0, at)), dim, TN_FOLD_MAX)};
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ Tensor blended(const Tensor& x, int64_t dim, const Taps& taps, bool skip) {
   Tensor sum;
   for (int64_t t = 0; t < taps.taps; ++t) {
     const std::vector<double> w = column_of(taps.weight, t, taps.taps);
-    Tensor part = picked(x, dim, numbers(column_of(taps.index, t, taps.taps), {taps.out}, x));
+    Tensor part = gather_slices(x, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, x));
     if (!all_ones(w)) {
-      const Tensor weight = numbers(w, along(x, dim, taps.out), x, x.scalar_type());
-      part = skip ? tenon::where(weight.eq(0), number(0, part), part * weight) : part * weight;
+      const Tensor weight = constants_like(w, along(x, dim, taps.out), x, x.scalar_type());
+      part = skip ? tenon::where(weight.eq(0), scalar_like(0, part), part * weight) : part * weight;
     }
     sum = sum.defined() ? sum + part : part;
   }
@@ -51,8 +51,8 @@ Tensor unblended(const Tensor& g, int64_t dim, const Taps& taps) {
   Tensor out = full(sizes, 0, options_of(g));
   for (int64_t t = 0; t < taps.taps; ++t) {
     const std::vector<double> w = column_of(taps.weight, t, taps.taps);
-    const Tensor part = all_ones(w) ? g : g * numbers(w, along(g, dim, taps.out), g, g.scalar_type());
-    out = spread(out, dim, numbers(column_of(taps.index, t, taps.taps), {taps.out}, g), part, TN_SCATTER_ADD);
+    const Tensor part = all_ones(w) ? g : g * constants_like(w, along(g, dim, taps.out), g, g.scalar_type());
+    out = scatter_slices(out, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, g), part, TN_SCATTER_ADD);
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The base of optimisers: groups of parameters with their options, and a state for each parameter.
+// The base of optimizers: groups of parameters with their options, and a state for each parameter.
 //
 // step() reads .grad and never writes into it: weight decay and the like are applied on the way.
 #pragma once
@@ -69,7 +69,7 @@ class OptimizerCloneableParamState : public OptimizerParamState {
   }
 };
 
-// Parameters with one set of options; without options it takes the optimiser's defaults.
+// Parameters with one set of options; without options it takes the optimizer's defaults.
 class TENON_API OptimizerParamGroup {
  public:
   OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace optim {
 
-// Sets the step sizes of an optimiser, which must outlive it, once an epoch: optimiser.step() first, then step() here.
+// Sets the step sizes of an optimizer, which must outlive it, once an epoch: optimizer.step() first, then step() here.
 class TENON_API LRScheduler {
  public:
   explicit LRScheduler(Optimizer& optimizer);
