@@ -37,7 +37,7 @@ class Operands {
   bool integral() const { return isIntegralType(dtype_, false); }
 
  private:
-  void take(int id, int at, const Tensor& t);
+  void add_operand(int id, int at, const Tensor& t);
   ScalarType dtype_ = ScalarType::Undefined;
   bool dimensioned_ = false;  // dtype_ is that of a tensor with dimensions
 };

@@ -14,14 +14,14 @@ namespace tenon::autograd {
 extern thread_local uint32_t t_mode __attribute__((tls_model("initial-exec")));
 
 // The observer of row calls: begins and ends one, when somebody watches.
-TENON_COLD void row_begin(int id);
-TENON_COLD void row_end(int id) noexcept;
+TENON_COLD void begin_operator(int id);
+TENON_COLD void end_operator(int id) noexcept;
 struct RowScope {
-  explicit RowScope(int op) : id(op), on(t_mode & kRowObserved) {
-    if (TENON_UNLIKELY(on)) row_begin(id);
+  explicit RowScope(int op) : id(op), on(t_mode & kOperatorObserved) {
+    if (TENON_UNLIKELY(on)) begin_operator(id);
   }
   ~RowScope() {
-    if (TENON_UNLIKELY(on)) row_end(id);
+    if (TENON_UNLIKELY(on)) end_operator(id);
   }
   RowScope(const RowScope&) = delete;
   int id;

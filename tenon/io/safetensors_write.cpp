@@ -154,24 +154,24 @@ Plan make_plan(const Content& given) {
 }
 
 // JSON has no infinity and no NaN.
-Json number(double v) {
+Json json_number(double v) {
   if (std::isfinite(v)) return v;
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
 }
 
 Json value_json(const IValue& v) {
-  auto of = [](const char* kind, Json value) { return Json(Json::object(kind, std::move(value))); };
-  if (v.isDouble()) return of("double", number(v.toDouble()));
-  if (v.isInt()) return of("int", v.toInt());
-  if (v.isBool()) return of("bool", v.toBool());
-  if (v.isString()) return of("string", v.toStringRef());
-  if (v.isIntList()) return of("ints", Json::list(v.toIntVector()));
+  auto entry = [](const char* kind, Json value) { return Json(Json::object(kind, std::move(value))); };
+  if (v.isDouble()) return entry("double", json_number(v.toDouble()));
+  if (v.isInt()) return entry("int", v.toInt());
+  if (v.isBool()) return entry("bool", v.toBool());
+  if (v.isString()) return entry("string", v.toStringRef());
+  if (v.isIntList()) return entry("ints", Json::list(v.toIntVector()));
   if (v.isDoubleList()) {
     Json::Array list;
-    for (double d : v.toDoubleVector()) list.push_back(number(d));
-    return of("doubles", std::move(list));
+    for (double d : v.toDoubleVector()) list.push_back(json_number(d));
+    return entry("doubles", std::move(list));
   }
-  return of("none", {});
+  return entry("none", {});
 }
 
 // `plan` keeps its names alone.

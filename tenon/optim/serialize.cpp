@@ -64,7 +64,7 @@ class Carrier final : public FieldVisitor {
   void field(const char*, int64_t& value) override { carry(value); }
   void field(const char*, bool& value) override { carry(value); }
   void field(const char*, Tensor& value) override { carry(value); }
-  void turn() { writes_ = true; }
+  void begin_writing() { writes_ = true; }
 
  private:
   template <class T>
@@ -142,7 +142,7 @@ void Optimizer::load(serialize::InputArchive& archive) {
       fresh[p.unsafeGetTensorImpl()] = std::move(state);
     }
   }
-  options.turn();
+  options.begin_writing();
   for (auto& group : param_groups_) group.options().fields(options);
   state_ = std::move(fresh);
 }

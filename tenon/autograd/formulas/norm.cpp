@@ -11,7 +11,7 @@ namespace {
 using Dims = std::vector<int64_t>;
 
 // Whether somebody will differentiate the gradient that is being computed.
-bool again(std::initializer_list<const Tensor*> tensors) {
+bool is_differentiated_again(std::initializer_list<const Tensor*> tensors) {
   if (!GradMode::is_enabled()) return false;
   for (const Tensor* t : tensors) {
     if (t->defined() && t->requires_grad()) return true;
@@ -19,8 +19,8 @@ bool again(std::initializer_list<const Tensor*> tensors) {
   return false;
 }
 
-bool again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight) {
-  return again({&grad, &input}) || (weight && again({&*weight}));
+bool is_differentiated_again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight) {
+  return is_differentiated_again({&grad, &input}) || (weight && is_differentiated_again({&*weight}));
 }
 
 // Statistics over `dims`, kept as dimensions of size 1, as functions of the input.
@@ -72,7 +72,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad
                                                               const Tensor& rstd, double eps,
                                                               std::array<bool, 3> mask) {
   if (!grad.defined()) return {};
-  if (!again(grad, input, weight)) {
+  if (!is_differentiated_again(grad, input, weight)) {
     return tenon::native_batch_norm_backward(grad, input, weight, std::nullopt, std::nullopt, mean, rstd, true, eps,
                                              mask);
   }
@@ -92,7 +92,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(con
     return {mask[0] ? zeros_like(input) : Tensor(), weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(),
             Tensor(), Tensor()};
   }
-  if (!again(grad, input, weight) && !again({&running_mean, &running_var}) && !mask[3] && !mask[4]) {
+  if (!is_differentiated_again(grad, input, weight) && !is_differentiated_again({&running_mean, &running_var}) && !mask[3] && !mask[4]) {
     auto [x, w, b] = tenon::native_batch_norm_backward(grad, input, weight, running_mean, running_var, std::nullopt,
                                                        std::nullopt, false, eps, {mask[0], mask[1], mask[2]});
     return {x, w, b, Tensor(), Tensor()};
@@ -112,7 +112,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, cons
                                                         const std::optional<Tensor>& weight, const Tensor& mean,
                                                         const Tensor& rstd, double eps, std::array<bool, 3> mask) {
   const bool statistics = grad_mean.defined() || grad_rstd.defined();
-  if (!statistics && !again(grad, input, weight)) {
+  if (!statistics && !is_differentiated_again(grad, input, weight)) {
     return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, std::nullopt, mask);
   }
   Dims inner, outer;
@@ -139,7 +139,7 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Tensor& grad, cons
                                                         int64_t plane, int64_t groups, double eps,
                                                         std::array<bool, 3> mask) {
   const bool statistics = grad_mean.defined() || grad_rstd.defined();
-  if (!statistics && !again(grad, input, weight)) {
+  if (!statistics && !is_differentiated_again(grad, input, weight)) {
     return tenon::native_group_norm_backward(grad, input, mean, rstd, weight, batch, channels, plane, groups, mask);
   }
   // [N, groups, channels of a group, plane]

@@ -27,7 +27,7 @@ struct Bags {
   Tensor input, offsets, factors;
 };
 
-Bags flat(const Tensor& input, const EmbeddingBagFuncOptions& options) {
+Bags flatten_bags(const Tensor& input, const EmbeddingBagFuncOptions& options) {
   Bags bags{input, options.offsets(), options.per_sample_weights()};
   TENON_CHECK(!bags.factors.defined() || input.sizes() == bags.factors.sizes(), ValueError,
               "embedding_bag: If per_sample_weights (", bags.factors.sizes(),
@@ -52,7 +52,7 @@ Bags flat(const Tensor& input, const EmbeddingBagFuncOptions& options) {
   return bags;
 }
 
-int64_t number_of(const EmbeddingBagFuncOptions& o) {
+int64_t mode_code(const EmbeddingBagFuncOptions& o) {
   const bool sum = o.mode().is<enumtype::kSum>(), max = o.mode().is<enumtype::kMax>();
   TENON_CHECK(!max || !o.scale_grad_by_freq(), ValueError,
               "embedding_bag: max mode does not support scaling the gradient by the frequency");
@@ -80,8 +80,8 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
 }
 
 Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingBagFuncOptions& options) {
-  const Bags bags = flat(input, options);
-  const int64_t mode = number_of(options);
+  const Bags bags = flatten_bags(input, options);
+  const int64_t mode = mode_code(options);
   if (options.max_norm()) renormalize(weight, bags.input, *options.max_norm(), options.norm_type());
   const std::optional<Tensor> factors = bags.factors.defined() ? std::optional<Tensor>(bags.factors) : std::nullopt;
   return std::get<0>(tenon::embedding_bag(weight, bags.input, bags.offsets, options.scale_grad_by_freq(), mode,

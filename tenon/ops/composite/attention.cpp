@@ -45,11 +45,11 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& ma
   const Tensor query = with_four_dims(q), key = with_four_dims(k);
   std::optional<Tensor> bias;
   if (mask.defined()) {
-    const Tensor numbers = mask.scalar_type() == kBool
+    const Tensor additive = mask.scalar_type() == kBool
                                ? tenon::zeros(mask.sizes(), TensorOptions(kFloat).device(q.device()))
                                      .masked_fill(tenon::logical_not(mask), attention::kNoPart)
                                : mask.to(kFloat);
-    bias = numbers.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
+    bias = additive.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
   }
   const Tensor out = tenon::_fused_attention(query, key, with_four_dims(v), bias, is_causal, scale);
   std::vector<int64_t> sizes = q.sizes().vec();

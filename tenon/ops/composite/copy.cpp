@@ -193,8 +193,8 @@ int64_t padded_source(std::string_view mode, int64_t at, int64_t size) {
 
 Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std::string_view mode) {
   const int64_t size = self.size(d), n = (core::Size(size) + before + after).get("pad", "a size of the result");
-  constexpr int64_t kMost = int64_t{1} << 62;
-  TENON_CHECK(before > -kMost && after > -kMost, ValueError, "pad: ", before, " and ", after, " are too large");
+  constexpr int64_t kLimit = int64_t{1} << 62;
+  TENON_CHECK(before > -kLimit && after > -kLimit, ValueError, "pad: ", before, " and ", after, " are too large");
   TENON_CHECK(n >= 0 && size > 0, ValueError, "pad: dimension ", d, " of size ", size, " cannot be padded by ", before,
               " and ", after);
   bool reflect = mode == "reflect", circular = mode == "circular";

@@ -146,8 +146,8 @@ Tensor triangle_indices(int64_t row, int64_t n, const TensorOptions& o, From fro
 
 void check_matrix(const char* op, int64_t row, int64_t col) {
   TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col, " must not be negative");
-  constexpr int64_t kMost = int64_t{1} << 61;
-  TENON_CHECK(row <= kMost && col <= kMost, ValueError, op, ": sizes ", row, " and ", col, " are too large");
+  constexpr int64_t kLimit = int64_t{1} << 61;
+  TENON_CHECK(row <= kLimit && col <= kLimit, ValueError, op, ": sizes ", row, " and ", col, " are too large");
 }
 }  // namespace
 

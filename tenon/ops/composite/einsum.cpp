@@ -100,10 +100,10 @@ class Equation {
       if (read_[i].ellipsis) hidden_ = std::max(hidden_, extra[i]);
     }
     count_.assign(static_cast<std::size_t>(kLetters + hidden_), 0);
-    for (std::size_t i = 0; i < read_.size(); ++i) terms.push_back(spread(read_[i].labels, extra[i]));
+    for (std::size_t i = 0; i < read_.size(); ++i) terms.push_back(expand_labels(read_[i].labels, extra[i]));
   }
 
-  Labels spread(const Labels& labels, int64_t width) const {
+  Labels expand_labels(const Labels& labels, int64_t width) const {
     Labels out;
     for (int label : labels) {
       if (label != kEllipsis) {
@@ -116,14 +116,14 @@ class Equation {
   }
 
   void implicit_output() {
-    output = spread({kEllipsis}, hidden_);
+    output = expand_labels({kEllipsis}, hidden_);
     for (int l = 0; l < kLetters; ++l) {
       if (count_[static_cast<std::size_t>(l)] == 1) output.push_back(l);
     }
   }
 
   void explicit_output(const Term& term) {
-    output = spread(term.labels, hidden_);
+    output = expand_labels(term.labels, hidden_);
     for (std::size_t i = 0; i < output.size(); ++i) {
       if (output[i] >= kLetters) continue;
       TENON_CHECK(std::find(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(i), output[i]) ==
@@ -225,7 +225,7 @@ void check_sizes(const std::vector<Tensor>& operands, const Labels& order) {
 }
 
 // Takes two operands out and puts their product at the end; sums over what no other operand and no output has.
-void meet(std::vector<Tensor>& operands, std::size_t i, std::size_t j, std::size_t kept) {
+void contract_pair(std::vector<Tensor>& operands, std::size_t i, std::size_t j, std::size_t kept) {
   const Tensor left = operands[i], right = operands[j];
   operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(std::max(i, j)));
   operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(std::min(i, j)));
@@ -260,7 +260,7 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
     const int64_t n = static_cast<int64_t>(operands.size());
     TENON_CHECK(i >= 0 && j >= 0 && i < n && j < n && i != j, ValueError, "einsum(): invalid contraction (", i, ", ", j,
                 ") in the path: there are ", n, " operands left");
-    meet(operands, static_cast<std::size_t>(i), static_cast<std::size_t>(j), kept);
+    contract_pair(operands, static_cast<std::size_t>(i), static_cast<std::size_t>(j), kept);
   }
   Tensor out = operands[0];
   for (int64_t d = rank; d-- > static_cast<int64_t>(kept);) out = out.squeeze(d);

@@ -122,10 +122,10 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   if (self.numel() == 0) {
     TENON_CHECK(num_classes > 0, ValueError, "one_hot: the number of classes of an empty tensor must be given");
   } else {
-    int64_t least = self.min().item().toLong(), most = self.max().item().toLong();
-    TENON_CHECK(least >= 0, ValueError, "one_hot: class ", least, " is negative");
-    if (num_classes == -1) num_classes = (core::Size(most) + 1).get("one_hot", "the number of classes");
-    TENON_CHECK(most < num_classes, ValueError, "one_hot: class ", most, " must be below the number of classes ",
+    int64_t smallest = self.min().item().toLong(), largest = self.max().item().toLong();
+    TENON_CHECK(smallest >= 0, ValueError, "one_hot: class ", smallest, " is negative");
+    if (num_classes == -1) num_classes = (core::Size(largest) + 1).get("one_hot", "the number of classes");
+    TENON_CHECK(largest < num_classes, ValueError, "one_hot: class ", largest, " must be below the number of classes ",
                 num_classes);
   }
   std::vector<int64_t> shape = self.sizes().vec();

@@ -19,7 +19,7 @@ std::optional<Tensor> repeated(const std::optional<Tensor>& t, int64_t times) {
   return t->repeat({times});
 }
 
-void need_statistics(const std::optional<Tensor>& mean, const std::optional<Tensor>& var) {
+void check_statistics(const std::optional<Tensor>& mean, const std::optional<Tensor>& var) {
   TENON_CHECK(given(mean) && given(var), ValueError,
               "batch_norm: running_mean and running_var must be given in evaluation");
 }
@@ -32,7 +32,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const 
                                                      const std::optional<Tensor>& running_var, bool training,
                                                      double momentum, double eps) {
   if (training) return tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps);
-  need_statistics(running_mean, running_var);
+  check_statistics(running_mean, running_var);
   const Tensor out = tenon::_batch_norm_eval(input, weight, bias, *running_mean, *running_var, eps);
   return {out, tenon::empty({0}, input.options()), tenon::empty({0}, input.options())};
 }
@@ -43,7 +43,7 @@ Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight, cons
   if (training) {
     return std::get<0>(tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps));
   }
-  need_statistics(running_mean, running_var);
+  check_statistics(running_mean, running_var);
   return tenon::_batch_norm_eval(input, weight, bias, *running_mean, *running_var, eps);
 }
 

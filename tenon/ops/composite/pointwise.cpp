@@ -166,16 +166,16 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
                   std::optional<double> neginf) {
   const ScalarType t = self.scalar_type();
   if (!isFloatingType(t)) return self.clone();
-  const double most = t == kDouble  ? std::numeric_limits<double>::max()
+  const double largest = t == kDouble  ? std::numeric_limits<double>::max()
                       : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
                       : t == kHalf  ? 65504.0
                                     : 3.3895313892515355e38;
   const double inf = std::numeric_limits<double>::infinity();
   // A number beyond the dtype is its infinity.
-  const auto held = [&](double v) { return std::fabs(v) > most ? std::copysign(inf, v) : v; };
+  const auto held = [&](double v) { return std::fabs(v) > largest ? std::copysign(inf, v) : v; };
   Tensor r = tenon::where(tenon::isnan(self), held(nan.value_or(0)), self);
-  r = tenon::where(self == inf, held(posinf.value_or(most)), r);
-  return tenon::where(self == -inf, held(neginf.value_or(-most)), r);
+  r = tenon::where(self == inf, held(posinf.value_or(largest)), r);
+  return tenon::where(self == -inf, held(neginf.value_or(-largest)), r);
 }
 
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {

@@ -139,7 +139,7 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
 namespace {
 
 // The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
-std::tuple<Tensor, Tensor> middle(const char* name, const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
   wrap(name, dim, self.dim());
   if (self.dim() == 0) return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
   const int64_t n = self.size(dim);
@@ -162,13 +162,13 @@ std::tuple<Tensor, Tensor> middle(const char* name, const Tensor& self, int64_t 
   return keepdim ? std::make_tuple(value, index) : std::make_tuple(value.squeeze(dim), index.squeeze(dim));
 }
 
-Tensor middle_of_all(const char* name, const Tensor& self, bool ignore_nan) {
+Tensor median_of_all(const char* name, const Tensor& self, bool ignore_nan) {
   if (self.numel() == 0) {
     TENON_CHECK(isFloatingType(self.scalar_type()), ValueError, name, ": an empty tensor has no median in ",
                 dtype_name(self.scalar_type()), ", which has no NaN; got shape ", core::text(self.sizes()));
     return tenon::full({}, NAN, self.options().requires_grad(std::nullopt));
   }
-  const Tensor flat = self.reshape({-1}), value = std::get<0>(middle(name, flat, 0, false, ignore_nan));
+  const Tensor flat = self.reshape({-1}), value = std::get<0>(median_along(name, flat, 0, false, ignore_nan));
   if (!GradMode::is_enabled() || !self.requires_grad()) return value;
   // Equal elements share the gradient.
   const Tensor same = tenon::logical_or(flat == value, tenon::isnan(flat).logical_and(tenon::isnan(value)));
@@ -177,13 +177,13 @@ Tensor middle_of_all(const char* name, const Tensor& self, bool ignore_nan) {
 
 }  // namespace
 
-Tensor median(const Tensor& self) { return middle_of_all("median", self, false); }
-Tensor nanmedian(const Tensor& self) { return middle_of_all("nanmedian", self, true); }
+Tensor median(const Tensor& self) { return median_of_all("median", self, false); }
+Tensor nanmedian(const Tensor& self) { return median_of_all("nanmedian", self, true); }
 std::tuple<Tensor, Tensor> median_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return middle("median", self, dim, keepdim, false);
+  return median_along("median", self, dim, keepdim, false);
 }
 std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return middle("nanmedian", self, dim, keepdim, true);
+  return median_along("nanmedian", self, dim, keepdim, true);
 }
 
 Tensor trace(const Tensor& self) {

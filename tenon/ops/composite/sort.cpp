@@ -67,8 +67,8 @@ Tensor bincount(const Tensor& self, const std::optional<Tensor>& weights, int64_
   NoGradGuard no_grad;
   int64_t bins = minlength;
   if (self.numel() > 0) {
-    int64_t least = self.min().item().toLong();
-    TENON_CHECK(least >= 0, ValueError, "bincount: number ", least, " is negative");
+    int64_t smallest = self.min().item().toLong();
+    TENON_CHECK(smallest >= 0, ValueError, "bincount: number ", smallest, " is negative");
     bins = std::max(bins, self.max().item().toLong() + 1);
   }
   Tensor at = self.to(kLong);

@@ -137,8 +137,8 @@ Tensor where_ScalarOther(const Tensor& condition, const Tensor& self, const Scal
 }
 Tensor where_Scalar(const Tensor& condition, const Scalar& self, const Scalar& other) {
   const ScalarType t = tenon::promote_types(with(kBool, self), with(kBool, other));
-  const auto there = [&](const Scalar& v) { return full({}, v, options_of(condition, t)); };
-  return tenon::where(condition, there(self), there(other));
+  const auto as_scalar = [&](const Scalar& v) { return full({}, v, options_of(condition, t)); };
+  return tenon::where(condition, as_scalar(self), as_scalar(other));
 }
 Tensor lerp_Scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
   const Tensor a = wide(self), b = wide(end);

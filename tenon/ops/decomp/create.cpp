@@ -23,10 +23,10 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
 
 namespace {
 
-Tensor column(int64_t n, const Tensor& beside) { return positions(n, beside).unsqueeze(1); }
+Tensor column(int64_t n, const Tensor& like) { return positions(n, like).unsqueeze(1); }
 
 // Symmetrical: the second half counts from the end.
-Tensor evenly(double start, double end, int64_t n, const TensorOptions& options, ScalarType t) {
+Tensor evenly_spaced(double start, double end, int64_t n, const TensorOptions& options, ScalarType t) {
   const Tensor i = arange(n, options.dtype(kLong)), from_end = (n - 1) - i;
   const double step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
   const Tensor up = as(i, t) * step + start, down = as(from_end, t) * -step + end;
@@ -42,13 +42,13 @@ double end_of(const Scalar& v, ScalarType t) {
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
   const ScalarType t = dtype_of(options), c = t == kDouble || !isFloatingType(t) ? kDouble : kFloat;
-  return evenly(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), c);
+  return evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), c);
 }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const ScalarType t = dtype_of(options);
   return tenon::pow(base,
-                    evenly(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
+                    evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
 }
 
 Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {

@@ -8,13 +8,13 @@
 
 namespace tenon::decomp {
 
-Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& beside) {
+Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& like) {
   Tensor host = from_blob(const_cast<int64_t*>(v.data()), sizes, TensorOptions().dtype(kLong));
-  return host.clone().to(beside.device());
+  return host.clone().to(like.device());
 }
-Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& beside, ScalarType dtype) {
+Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like, ScalarType dtype) {
   Tensor host = from_blob(const_cast<double*>(v.data()), sizes, TensorOptions().dtype(kDouble));
-  return host.to(dtype, false, true).to(beside.device());
+  return host.to(dtype, false, true).to(like.device());
 }
 
 std::vector<int64_t> dims_of(OptionalIntArrayRef dims, int64_t ndim) {

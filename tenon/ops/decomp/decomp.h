@@ -23,10 +23,10 @@ inline TensorOptions options_of(const Tensor& t) { return t.options().requires_g
 inline TensorOptions options_of(const Tensor& t, ScalarType dtype) { return options_of(t).dtype(dtype); }
 // A 0-dim tensor of `like`'s dtype, beside it.
 inline Tensor scalar_like(const Scalar& v, const Tensor& like) { return full({}, v, options_of(like)); }
-inline Tensor positions(int64_t n, const Tensor& beside) { return arange(n, options_of(beside, kLong)); }
+inline Tensor positions(int64_t n, const Tensor& like) { return arange(n, options_of(like, kLong)); }
 // Host numbers, beside a tensor.
-Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& beside);
-Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& beside, ScalarType dtype);
+Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& like);
+Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like, ScalarType dtype);
 
 inline int64_t wrapped(int64_t d, int64_t ndim) { return d < 0 ? d + (ndim > 0 ? ndim : 1) : d; }
 inline int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }

@@ -10,13 +10,13 @@ namespace {
 Both bag_maxima(const Tensor& rows, const Tensor& index, const Tensor& bag, const Tensor& kept, const Tensor& filled) {
   const int64_t bags = filled.size(0), n = rows.size(0), width = rows.size(1);
   const Tensor low = full({bags, width}, lowest(rows.scalar_type()), options_of(rows));
-  const Tensor most =
+  const Tensor largest =
       scatter_slices(low, 0, bag, tenon::where(kept, rows, scalar_like(lowest(rows.scalar_type()), rows)), TN_SCATTER_MAX);
-  const Tensor same = logical_and(rows.eq(gather_slices(most, 0, bag)), kept);
+  const Tensor same = logical_and(rows.eq(gather_slices(largest, 0, bag)), kept);
   const Tensor place = tenon::where(same, positions(n, index).unsqueeze(1), scalar_like(n, index));
   const Tensor first = scatter_slices(full({bags, width}, n, options_of(index)), 0, bag, place, TN_SCATTER_MIN);
   const Tensor row = n == 0 ? first : gather_slices(index, 0, first.clamp(0, n - 1).reshape({-1})).reshape({bags, width});
-  return {tenon::where(filled, most, scalar_like(0, most)), tenon::where(filled, row, scalar_like(0, row))};
+  return {tenon::where(filled, largest, scalar_like(0, largest)), tenon::where(filled, row, scalar_like(0, row))};
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
   const Tensor filled = size.ne(0).unsqueeze(1);
   Tensor rows = wide(gather_slices(weight, 0, index));
   if (mode == 2) {
-    const auto [most, row] = bag_maxima(rows, index, bag, kept.unsqueeze(1), filled);
-    return {most, bag, size, row};
+    const auto [largest, row] = bag_maxima(rows, index, bag, kept.unsqueeze(1), filled);
+    return {largest, bag, size, row};
   }
   if (per_sample_weights && per_sample_weights->defined()) rows = rows * wide(*per_sample_weights).unsqueeze(1);
   rows = tenon::where(kept.unsqueeze(1), rows, scalar_like(0, rows));

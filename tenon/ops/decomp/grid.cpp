@@ -20,7 +20,7 @@ struct Place {
   Tensor at, slope;
 };
 
-Place held(const Place& p, int64_t size) {
+Place clamp_place(const Place& p, int64_t size) {
   const Tensor zero = scalar_like(0, p.at), last = scalar_like(size - 1, p.at), low = p.at <= zero, high = p.at >= last;
   return {tenon::where(low, zero, tenon::where(high, last, p.at)), tenon::where(low.logical_or(high), zero, p.slope)};
 }
@@ -35,9 +35,9 @@ Place mirrored(const Place& p, int64_t twice_low, int64_t twice_high) {
 }
 
 Place bounded_place(const Place& p, int64_t size, const GridRules& rules) {
-  if (rules.border == 1) return held(p, size);
+  if (rules.border == 1) return clamp_place(p, size);
   if (rules.border != 2) return p;
-  return held(rules.align_corners ? mirrored(p, 0, 2 * (size - 1)) : mirrored(p, -1, 2 * size - 1), size);
+  return clamp_place(rules.align_corners ? mirrored(p, 0, 2 * (size - 1)) : mirrored(p, -1, 2 * size - 1), size);
 }
 
 Neighbor neighbor(const Tensor& at, int64_t size, const Tensor& weight, const Tensor& slope) {

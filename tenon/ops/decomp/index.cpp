@@ -218,7 +218,7 @@ Tensor as_mask(const Tensor& mask) { return as(mask, kBool); }
 // How many true elements there are up to each one, of a flat mask.
 Tensor ranks(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_FOLD_SUM); }
 // Flat positions of true elements: each one is put at its rank, the others behind the last place.
-Tensor hits(const Tensor& mask) {
+Tensor count_true(const Tensor& mask) {
   const int64_t n = mask.numel();
   if (n == 0) return positions(0, mask);
   const Tensor rank = ranks(mask);
@@ -237,7 +237,7 @@ Tensor masked_fill_Scalar(const Tensor& self, const Tensor& mask, const Scalar& 
   return masked_fill_Tensor(self, mask, scalar_like(value, self));
 }
 Tensor nonzero(const Tensor& self) {
-  Tensor rest = hits(self.ne(0).reshape({-1}));
+  Tensor rest = count_true(self.ne(0).reshape({-1}));
   const int64_t count = rest.numel(), ndim = self.dim();
   Tensor out = empty({count, ndim}, options_of(rest));
   for (int64_t d = ndim; d-- > 0;) {
@@ -249,7 +249,7 @@ Tensor nonzero(const Tensor& self) {
 }
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const std::vector<Tensor> both = tenon::broadcast_tensors({self, as_mask(mask)});
-  return both[0].reshape({-1}).gather(0, hits(both[1].reshape({-1}))).clone();
+  return both[0].reshape({-1}).gather(0, count_true(both[1].reshape({-1}))).clone();
 }
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   const std::vector<Tensor> both = tenon::broadcast_tensors({self, as_mask(mask)});

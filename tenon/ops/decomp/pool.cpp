@@ -74,7 +74,7 @@ std::vector<int64_t> pooled_sizes(const Tensor& self, const Pool& p) {
 }
 
 // How many taps of each window lie inside, by dimension.
-std::vector<std::vector<double>> inside(const Pool& p) {
+std::vector<std::vector<double>> count_inside(const Pool& p) {
   std::vector<std::vector<double>> out;
   for (const Taps& t : p.taps) {
     std::vector<double>& n = out.emplace_back(static_cast<std::size_t>(t.out));
@@ -84,14 +84,14 @@ std::vector<std::vector<double>> inside(const Pool& p) {
 }
 
 // Which windows have nothing but padding; undefined: none.
-Tensor without_elements(const Pool& p, const Tensor& beside) {
+Tensor find_empty_windows(const Pool& p, const Tensor& like) {
   Tensor all;
-  const auto counts = inside(p);
+  const auto counts = count_inside(p);
   for (std::size_t d = 0; d < counts.size(); ++d) {
     if (!std::count(counts[d].begin(), counts[d].end(), 0)) continue;
     std::vector<int64_t> shape(counts.size(), 1);
     shape[d] = p.taps[d].out;
-    const Tensor one = constants_like(counts[d], shape, beside, kDouble).eq(0);
+    const Tensor one = constants_like(counts[d], shape, like, kDouble).eq(0);
     all = all.defined() ? all.logical_or(one) : one;
   }
   return all;
@@ -137,7 +137,7 @@ Both max_pool(const Tensor& self, const Pool& p) {
     rest = tenon::floor_divide(rest, t.taps);
     stride *= t.in;
   }
-  const Tensor none = without_elements(p, self);
+  const Tensor none = find_empty_windows(p, self);
   if (!none.defined()) return {value, place};
   return {tenon::where(none, full({}, lowest(self.scalar_type()), options_of(self)), value),
           tenon::where(none, full({}, 0, options_of(place)), place)};
@@ -157,13 +157,13 @@ Tensor max_pool_backward(const Tensor& grad, const Tensor& self, const Tensor& i
 }
 
 // What the sum of each window is divided by, shaped as the pooled dimensions are.
-Tensor divisors(const Pool& p, const Tensor& beside, ScalarType t, const std::vector<std::vector<double>>& counts) {
-  Tensor out = full({}, 1, options_of(beside, t));
+Tensor divisors(const Pool& p, const Tensor& like, ScalarType t, const std::vector<std::vector<double>>& counts) {
+  Tensor out = full({}, 1, options_of(like, t));
   const std::size_t nd = p.taps.size();
   for (std::size_t d = 0; d < nd; ++d) {
     std::vector<int64_t> shape(nd, 1);
     shape[d] = p.taps[d].out;
-    out = out * constants_like(counts[d], shape, beside, t);
+    out = out * constants_like(counts[d], shape, like, t);
   }
   return out;
 }
@@ -182,7 +182,7 @@ struct Average {
     const bool whole = !isFloatingType(sum.scalar_type());
     const auto by = [&](const Tensor& n) { return whole ? _div_trunc(sum, n) : sum / n; };
     if (divisor) return by(scalar_like(*divisor, sum));
-    std::vector<std::vector<double>> counts = inside(p);
+    std::vector<std::vector<double>> counts = count_inside(p);
     for (std::size_t d = 0; d < counts.size(); ++d) {
       for (std::size_t o = 0; o < counts[d].size(); ++o) {
         const int64_t k = entry(kernel, d, 1), s = entry(stride, d, k), pad = entry(padding, d, 0);
@@ -217,11 +217,11 @@ Tensor adaptive_avg(const Tensor& self, IntArrayRef output) {
   for (std::size_t d = 0; d < p.taps.size(); ++d) {
     sum = blended(sum, p.first + static_cast<int64_t>(d), p.taps[d], true);
   }
-  return sum / divisors(p, sum, sum.scalar_type(), inside(p));
+  return sum / divisors(p, sum, sum.scalar_type(), count_inside(p));
 }
 Tensor adaptive_avg_backward(const Tensor& grad, const Tensor& self, int64_t nd) {
   const Pool p = pool_cells(self, grad.sizes().slice(static_cast<std::size_t>(grad.dim() - nd)));
-  Tensor g = wide(grad) / divisors(p, grad, wide(grad.scalar_type()), inside(p));
+  Tensor g = wide(grad) / divisors(p, grad, wide(grad.scalar_type()), count_inside(p));
   for (std::size_t d = 0; d < p.taps.size(); ++d) g = unblended(g, p.first + static_cast<int64_t>(d), p.taps[d]);
   return g;
 }

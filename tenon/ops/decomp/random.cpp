@@ -27,7 +27,7 @@ Tensor wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
 }
 
 // The top `bits` of a word, or 53 of two, as a number of [0, 1).
-Tensor unit(const Tensor& like, ScalarType t, int bits, const Gen& g) {
+Tensor unit_uniform(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   if (t == kDouble) {
     const Tensor w = wide_words(like.numel(), options_of(like), g);
     return (w.bitwise_right_shift(11).bitwise_and((int64_t{1} << 53) - 1).to(kDouble) * 0x1p-53).reshape(like.sizes());
@@ -35,7 +35,7 @@ Tensor unit(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   const Tensor w = words(like, 1, g).bitwise_right_shift(32 - bits).to(kFloat);
   return (w * std::ldexp(1.0, -bits)).reshape(like.sizes());
 }
-Tensor unit(const Tensor& like, const Gen& g) { return unit(like, like.scalar_type(), 24, g); }
+Tensor unit_uniform(const Tensor& like, const Gen& g) { return unit_uniform(like, like.scalar_type(), 24, g); }
 
 void check_probabilities(const Tensor& p) {
   const Tensor outside = p.ge(0).logical_and(p.le(1)).logical_not();
@@ -71,7 +71,7 @@ Tensor integers(const Tensor& self, int64_t from, int64_t last, bool wide, const
 
 Tensor uniform(const Tensor& self, double from, double to, const Gen& g) {
   const ScalarType t = self.scalar_type();
-  const Tensor u = unit(self, t, t == kHalf ? 11 : t == kBFloat16 ? 8 : 24, g);
+  const Tensor u = unit_uniform(self, t, t == kHalf ? 11 : t == kBFloat16 ? 8 : 24, g);
   if (t == kDouble) return u * (to - from) + from;
   return u * static_cast<double>(static_cast<float>(to) - static_cast<float>(from)) + from;
 }
@@ -96,7 +96,7 @@ Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   return (z * std + mean).reshape(self.sizes());
 }
 
-Tensor exponential(const Tensor& self, double lambd, const Gen& g) { return unit(self, g).neg().log1p().neg() / lambd; }
+Tensor exponential(const Tensor& self, double lambd, const Gen& g) { return unit_uniform(self, g).neg().log1p().neg() / lambd; }
 
 Tensor random_from(const Tensor& self, int64_t from, std::optional<int64_t> to, const Gen& g) {
   return integers(self, from, to ? *to - 1 : std::numeric_limits<int64_t>::max(), !to, g);
@@ -114,15 +114,15 @@ Tensor random(const Tensor& self, const Gen& g) {
 
 Tensor bernoulli(const Tensor& self, const Gen& g) {
   check_probabilities(self);
-  return unit(self, g).lt(as(self, self.scalar_type() == kDouble ? kDouble : kFloat));
+  return unit_uniform(self, g).lt(as(self, self.scalar_type() == kDouble ? kDouble : kFloat));
 }
 Tensor bernoulli_Tensor(const Tensor& self, const Tensor& p, const Gen& g) {
   check_probabilities(p);
-  const Tensor u = unit(self, g);
+  const Tensor u = unit_uniform(self, g);
   return u.lt(as(p, u.scalar_type()));
 }
 Tensor bernoulli_float(const Tensor& self, double p, const Gen& g) {
-  if (self.scalar_type() == kDouble) return unit(self, g).lt(p);
+  if (self.scalar_type() == kDouble) return unit_uniform(self, g).lt(p);
   return words(self, 1, g).bitwise_right_shift(8).lt(static_cast<int64_t>(std::ceil(p * 0x1p24))).reshape(self.sizes());
 }
 
@@ -142,10 +142,10 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
   const int64_t rows = w.size(0), n = w.size(1);
   const Tensor usable = w.ge(0).logical_and(w.isfinite()), positive = w.gt(0);
   TENON_CHECK(usable.all().item<bool>(), ValueError, "multinomial: weights must be finite and not negative");
-  const int64_t least = rows == 0 ? n : positive.sum(1).min().item<int64_t>();
-  TENON_CHECK(least > 0, ValueError, "multinomial: the weights of a row sum up to 0");
-  TENON_CHECK(replacement || least >= draws, ValueError, "multinomial: cannot draw ", draws,
-              " without replacement: only ", least, " weights of a row are positive");
+  const int64_t min_positive = rows == 0 ? n : positive.sum(1).min().item<int64_t>();
+  TENON_CHECK(min_positive > 0, ValueError, "multinomial: the weights of a row sum up to 0");
+  TENON_CHECK(replacement || min_positive >= draws, ValueError, "multinomial: cannot draw ", draws,
+              " without replacement: only ", min_positive, " weights of a row are positive");
   const int64_t per_row = replacement ? draws : n;
   const Tensor bits = wide_words(rows * per_row, options_of(self), g).bitwise_right_shift(11);
   const Tensor u = bits.bitwise_and((int64_t{1} << 53) - 1).to(kDouble).reshape({rows, per_row}) * 0x1p-53;

@@ -131,7 +131,7 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 namespace {
 
 // Where the extreme so far is met again, or met by NaN, its place is a new one; places only grow.
-Both records(const Tensor& self, int64_t dim, int code) {
+Both find_records(const Tensor& self, int64_t dim, int code) {
   if (self.dim() == 0) return {self, as(self.ne(self), kLong) * 0};
   const Tensor values = tenon::prim_scan(self, dim, code), met = self.eq(values).logical_or(self.isnan());
   const Tensor at = index_like(positions(self.size(dim), self), wrapped(dim, self.dim()), self.sizes());
@@ -140,7 +140,7 @@ Both records(const Tensor& self, int64_t dim, int code) {
 
 }  // namespace
 
-Both cummax(const Tensor& self, int64_t dim) { return records(self, dim, TN_FOLD_MAX); }
-Both cummin(const Tensor& self, int64_t dim) { return records(self, dim, TN_FOLD_MIN); }
+Both cummax(const Tensor& self, int64_t dim) { return find_records(self, dim, TN_FOLD_MAX); }
+Both cummin(const Tensor& self, int64_t dim) { return find_records(self, dim, TN_FOLD_MIN); }
 
 }  // namespace tenon::decomp

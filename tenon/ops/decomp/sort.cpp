@@ -16,11 +16,11 @@ Both sorted(const Tensor& self, int64_t dim, bool descending) {
   const Tensor order = tenon::prim_argsort(self.transpose(dim, -1), descending).transpose(dim, -1);
   return {self.gather(dim, order), order};
 }
-Both slices(const Both& b, int64_t dim, int64_t from, int64_t n) {
+Both slice_both(const Both& b, int64_t dim, int64_t from, int64_t n) {
   if (std::get<0>(b).dim() == 0) return b;
   return {std::get<0>(b).narrow(dim, from, n), std::get<1>(b).narrow(dim, from, n)};
 }
-Both without(const Both& b, int64_t dim, bool keepdim) {
+Both squeeze_both(const Both& b, int64_t dim, bool keepdim) {
   if (keepdim || std::get<0>(b).dim() == 0) return b;
   return {std::get<0>(b).squeeze(dim), std::get<1>(b).squeeze(dim)};
 }
@@ -47,7 +47,7 @@ Kinds kinds_of(const Tensor& t) {
   const Tensor none = full({kinds}, 0, options_of(at)), one = scalar_like(1, at).expand({n});
   return {first, kind, tenon::prim_scatter(none, 0, kind, one, TN_SCATTER_ADD)};
 }
-Tensor nothing(const Tensor& beside) { return empty({0}, options_of(beside, kLong)); }
+Tensor nothing(const Tensor& like) { return empty({0}, options_of(like, kLong)); }
 
 }  // namespace
 
@@ -55,10 +55,10 @@ Both sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool desc
   return sorted(self, dim, descending);
 }
 Both topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
-  return slices(sorted(self, dim, largest), dim, 0, k);
+  return slice_both(sorted(self, dim, largest), dim, 0, k);
 }
 Both kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  return without(slices(sorted(self, dim, false), dim, k - 1, 1), dim, keepdim);
+  return squeeze_both(slice_both(sorted(self, dim, false), dim, k - 1, 1), dim, keepdim);
 }
 
 // The longest run of the sorted line, the first of equally long ones.
@@ -73,7 +73,7 @@ Both mode(const Tensor& self, int64_t dim, bool keepdim) {
       tenon::cat({zero.expand(value.narrow(-1, 0, 1).sizes()), tenon::where(fresh, at.narrow(0, 1, n - 1), zero)}, -1);
   const Tensor length = at - tenon::prim_scan(begin, -1, TN_FOLD_MAX),
                best = tenon::prim_reduce(length, -1, TN_FOLD_ARGMAX);
-  return without({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim, keepdim);
+  return squeeze_both({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim, keepdim);
 }
 
 Three _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {

@@ -15,7 +15,7 @@ enum Mode : uint32_t {
   kGradMode = 1,  // record histories (on at start)
   kInferenceMode = 2,
   kEra04 = 4,        // compat::Era04
-  kRowObserved = 8,  // somebody watches row calls (tracing, profiler)
+  kOperatorObserved = 8,  // somebody watches row calls (tracing, profiler)
 };
 
 // Reads and writes go through functions: thread-locals of a shared library are slow to reach from outside.

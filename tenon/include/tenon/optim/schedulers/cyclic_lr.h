@@ -41,7 +41,7 @@ class TENON_API CyclicLR : public LRScheduler {
 
  private:
   std::vector<double> get_lrs() override;
-  double at(int64_t epoch) const;
+  double lr_at(int64_t epoch) const;
   const double base_lr_, max_lr_;
   const int64_t up_, down_;
   const std::string mode_;

@@ -50,7 +50,7 @@ class TENON_API LambdaLR : public LRScheduler {
 
  private:
   std::vector<double> get_lrs() override;
-  std::vector<double> at(int64_t epoch);
+  std::vector<double> lrs_at(int64_t epoch);
   const std::vector<Function> functions_;
 };
 
@@ -72,7 +72,7 @@ class TENON_API LinearLR : public LRScheduler {
 
  private:
   std::vector<double> get_lrs() override;
-  std::vector<double> at(int64_t epoch) const;
+  std::vector<double> lrs_at(int64_t epoch) const;
   const double start_factor_, end_factor_;
   const int64_t total_iters_;
 };
