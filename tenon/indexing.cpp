@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// x.index(...): the basic parts become views, masks and index tensors go to the index operator.
+// x.index(...): basic indices become views, masks and index tensors go to the index operator.
 #include "tenon/indexing.h"
 
 #include <vector>

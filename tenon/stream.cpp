@@ -14,7 +14,7 @@ struct DeviceSlot {
   int slot, index;
 };
 
-// The host has no ordinal in a Device, and 0 in core.
+// The host has no index in a Device, and index 0 in core.
 Device with_index(Device d) { return d.is_cpu() ? Device(kCPU) : core::resolve(d); }
 
 DeviceSlot slot_of(Device d) {
@@ -94,7 +94,8 @@ void set_device(Device device) {
   if (p.slot != 0) core::set_current_index(p.slot, p.index);
 }
 
-Event::Event(Device device, const std::string& ipc_handle) : device_(with_index(device)), flag_(EventFlag::INTERPROCESS) {
+Event::Event(Device device, const std::string& ipc_handle)
+    : device_(with_index(device)), flag_(EventFlag::INTERPROCESS) {
   const DeviceSlot p = slot_of(device_);
   impl_ = core::EventImpl::open(p.slot, p.index, ipc_handle);
 }
@@ -123,7 +124,7 @@ void Event::block(const Stream& s) const {
 
 double Event::elapsed_time(const Event& end) const {
   TENON_CHECK(was_marked_for_recording() && end.was_marked_for_recording(), ValueError,
-              "Event.elapsed_time: both events must be recorded before the time between them can be told");
+              "Event.elapsed_time: both events must be recorded before the time between them can be measured");
   return impl_->elapsed(*end.impl_);
 }
 

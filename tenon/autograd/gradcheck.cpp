@@ -152,7 +152,7 @@ Tensor fixed_sequence(const Tensor& like, uint32_t& state) {
   return from_values(v, like);
 }
 
-// The gradients of f by the inputs that `needs` names, as a function of those inputs and, behind them, of the
+// The gradients of f by the inputs that `needs` names, as a function of those inputs and, after them, of the
 // gradients of f's outputs. Called with leaves by the differences and with tracked tensors by the formula.
 Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const std::vector<bool>& needs) {
   AutoGradMode on(true);

@@ -54,7 +54,7 @@ namespace {
 bool none(const tn_value& v) { return v.tag == TN_TAG_NONE; }
 Layout layout_of(const tn_value& v) {
   const int slot = core::layout_slot_from_abi(v.u.i64);
-  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError, "there is no layout of number ", v.u.i64);
+  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError, "there is no layout with index ", v.u.i64);
   return static_cast<Layout>(slot);
 }
 Tensor shared(const tn_tensor* v) { return Tensor(core::Impl::share(core::TensorImpl::from_view(v))); }
@@ -88,7 +88,7 @@ std::vector<std::optional<Tensor>> unbox_OptTensorList(const tn_value& v) {
   return out;
 }
 Scalar unbox_Scalar(const tn_value& v) {
-  if (v.tag == TN_TAG_TENSOR) return unbox_Tensor(v).item();  // a 0-dim tensor where a number is due
+  if (v.tag == TN_TAG_TENSOR) return unbox_Tensor(v).item();  // a 0-dim tensor where a scalar is expected
   return Scalar::from_abi(v);
 }
 std::optional<Scalar> unbox_OptScalar(const tn_value& v) {
@@ -105,7 +105,7 @@ std::vector<Scalar> unbox_ScalarList(const tn_value& v) {
     else if (v.tag == TN_TAG_F64_LIST)
       out.push_back(Scalar(v.u.f64s[i]));
     else
-      wrong("a list of numbers", v);
+      wrong("a list of scalars", v);
   }
   return out;
 }
@@ -129,14 +129,14 @@ OptionalIntArrayRef unbox_OptIntList(const tn_value& v) {
 double unbox_Float(const tn_value& v) {
   if (v.tag == TN_TAG_F64) return v.u.f64;
   if (v.tag == TN_TAG_I64 || v.tag == TN_TAG_BOOL) return static_cast<double>(v.u.i64);
-  wrong("a number", v);
+  wrong("a scalar", v);
 }
 std::optional<double> unbox_OptFloat(const tn_value& v) {
   if (none(v)) return std::nullopt;
   return unbox_Float(v);
 }
 ArrayRef<double> unbox_FloatList(const tn_value& v) {
-  if (v.tag != TN_TAG_F64_LIST) wrong("a list of numbers", v);
+  if (v.tag != TN_TAG_F64_LIST) wrong("a list of floats", v);
   return {v.u.f64s, v.len};
 }
 std::optional<ArrayRef<double>> unbox_OptFloatList(const tn_value& v) {

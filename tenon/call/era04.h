@@ -11,7 +11,7 @@
 
 namespace tenon::autograd {
 
-// Turns the bit off while the body of a row runs: what lies below a public function follows today's rules.
+// Turns the bit off while the body of an operator runs: calls below a public function follow today's rules.
 struct Today {
   Today() : bit(t_mode & kEra04) { t_mode &= ~bit; }
   ~Today() { t_mode |= bit; }
@@ -20,7 +20,7 @@ struct Today {
 };
 
 // The operands of a call by the rule of 0.4: dimensioned tensors must have one dtype, the TypeError names the argument;
-// 0-dim tensors and numbers take that dtype.
+// 0-dim tensors and scalars take that dtype.
 class Operands {
  public:
   struct Item {

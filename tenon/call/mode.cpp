@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/mode.h"
 
-#include "tenon/call/generated.h"
 #include "tenon/autograd/operator_observer.h"
+#include "tenon/call/generated.h"
 
 namespace tenon::autograd {
 

@@ -41,7 +41,7 @@ Json parse(const Source& source, const char* what, std::string_view text) {
   return {};
 }
 
-// The value as a T; `wanted` tells what it is not.
+// The value as a T; `wanted` says what it is not.
 template <class T>
 const T& expect(const Source& source, const Json* v, const std::string& where, const char* wanted) {
   const T* value = v ? v->as<T>() : nullptr;
@@ -62,11 +62,13 @@ uint64_t read_unsigned(const Source& source, const std::string& where, const Jso
 
 std::vector<int64_t> read_integers(const Source& source, const std::string& where, const Json* v) {
   auto* list = v ? v->as<Json::Array>() : nullptr;
-  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims, " integers");
+  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims,
+               " integers");
   std::vector<int64_t> out;
   for (const auto& n : *list) {
     uint64_t u = read_unsigned(source, where, &n);
-    source.check(u <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where, " has a value that is too large");
+    source.check(u <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where,
+                 " has a value that is too large");
     out.push_back(static_cast<int64_t>(u));
   }
   return out;
@@ -165,7 +167,7 @@ uint32_t sum_of_head(const Source& source, const std::string& expected, std::str
                kChecksumDigits, " digits of 0 to 9 and a to f");
   const std::size_t at = head.find(kChecksumMark);
   source.check(at != std::string::npos && head.compare(at + kChecksumMark.size(), kChecksumDigits, expected) == 0,
-               "its header was written again by a program that writes JSON in another way, so that tenon.checksum "
+               "its header was rewritten by a program that formats JSON differently, so that tenon.checksum "
                "cannot be compared");
   std::fill_n(head.begin() + static_cast<std::ptrdiff_t>(at + kChecksumMark.size()), kChecksumDigits, '0');
   return crc32(0, head.data(), head.size());
@@ -274,7 +276,7 @@ void read_layouts(const Source& source, const Json::Object& members, Content& co
   for (const auto& [name, v] : members) {
     if (!v.find("layout")) continue;
     const std::string where = "tenon.tensors: '" + name.substr(0, 80) + "'";
-    source.check(!content.taken(name), where, " is there as a strided tensor, too");
+    source.check(!content.taken(name), where, " is also a strided tensor");
     made.emplace(name, assemble(source, where, v, content, used));
   }
   for (const auto& key : used) content.tensors.erase(key);
@@ -333,7 +335,7 @@ std::optional<double> to_double(const Json& v) {
   return std::nullopt;
 }
 
-// All of a list, or nothing.
+// All elements of a list, or nothing.
 template <class T>
 std::optional<std::vector<T>> to_list(const Json& v, std::optional<T> (*one)(const Json&)) {
   auto* list = v.as<Json::Array>();

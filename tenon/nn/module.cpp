@@ -49,7 +49,7 @@ Module::Module(std::string name) : name_(std::move(name)) {}
 Module::~Module() = default;
 
 const std::string& Module::name() const noexcept {
-  // typeid gives the dynamic type only after construction, so the name is found at the first question.
+  // typeid gives the dynamic type only after construction, so the name is determined on first use.
   if (!name_) name_ = class_name(typeid(*this));
   return *name_;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention by products and a softmax. Private to libtenon.
+// Attention as products and a softmax. Private to libtenon.
 #pragma once
 
 #include <cmath>

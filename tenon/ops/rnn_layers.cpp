@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Two products and pointwise gates a step; the products with the inputs of all steps are one.
+// Two products and pointwise gates per step; the products with the inputs of all steps are one.
 #include "tenon/ops/rnn_layers.h"
 
 #include "tenon/autograd.h"

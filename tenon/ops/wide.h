@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit floats are computed in float32 and rounded once, as kernels do, also where an operator is made of several: a
-// result between two steps may not fit into 16 bits, or lose digits there. Private to libtenon.
+// 16-bit floats are computed in float32 and rounded once, as kernels do, also where an operator is composed of several:
+// an intermediate result may not fit into 16 bits, or lose digits there. Private to libtenon.
 #pragma once
 
 #include "tenon/ops.h"

@@ -36,7 +36,8 @@ class Batches {
     return b;
   }
 
-  // With the state of Adam or AdamW, which is made here and counts the step: on the device if `count_on_device` says so.
+  // With the state of Adam or AdamW, which is made here and counts the step: on the device if `count_on_device` says
+  // so.
   template <class State>
   void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad, bool count_on_device) {
     if (!s.exp_avg().defined()) {

@@ -10,7 +10,7 @@ namespace optim {
 
 // ValueError: the optimizer takes strided gradients only.
 [[noreturn]] void refuse_layout(const Tensor& grad);
-// Adds values to the elements at columns of indices, each of which is there once, in place.
+// Adds values to the elements at columns of indices, none of which occurs twice, in place.
 void add_elements(Tensor& to, const Tensor& indices, const Tensor& values);
 
 }  // namespace optim

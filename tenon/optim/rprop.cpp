@@ -55,7 +55,7 @@ void Rprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
   const Tensor sign = grad.mul(s.prev()).sign_();
   const Tensor factor = tenon::ones_like(sign).masked_fill_(sign > 0, more).masked_fill_(sign < 0, less);
   s.step_size().mul_(factor).clamp_(min_step, max_step);
-  // A step that went too far is not undone, but the next one starts anew.
+  // A step that went too far is not undone, but the next one starts over.
   const Tensor g = grad.masked_fill(sign < 0, 0);
   param.addcmul_(g.sign(), s.step_size(), -1.0);
   s.prev(g);

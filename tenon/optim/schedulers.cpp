@@ -44,8 +44,8 @@ std::vector<double> LRScheduler::get_current_lrs() const {
 
 void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
-  TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(), " step sizes, the optimizer ",
-              groups.size(), " groups");
+  TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(),
+              " learning rates, the optimizer ", groups.size(), " groups");
   for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }
 
@@ -77,7 +77,7 @@ LambdaLR::LambdaLR(Optimizer& optimizer, Function function)
 LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<Function> functions)
     : LRScheduler(optimizer), functions_(std::move(functions)) {
   TENON_CHECK(functions_.size() == base_lrs_.size(), ValueError, "LambdaLR: expected ", base_lrs_.size(),
-              " functions, one a group, got ", functions_.size());
+              " functions, one per group, got ", functions_.size());
   set_optimizer_lrs(lrs_at(0));
 }
 std::vector<double> LambdaLR::lrs_at(int64_t epoch) {
@@ -186,7 +186,7 @@ ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, Sch
   if (min_lrs_.empty()) min_lrs_.push_back(0);
   if (min_lrs_.size() == 1) min_lrs_.resize(groups, min_lrs_[0]);
   TENON_CHECK(min_lrs_.size() == groups, ValueError, "ReduceLROnPlateauScheduler: expected ", groups,
-              " least step sizes, one a group, got ", min_lrs_.size());
+              " minimum learning rates, one per group, got ", min_lrs_.size());
 }
 ReduceLROnPlateauScheduler::~ReduceLROnPlateauScheduler() = default;
 

@@ -35,7 +35,7 @@ class Reader final : public FieldVisitor {
   void field(const char* name, int64_t& value) override { value = read(name).toInt(); }
   void field(const char* name, bool& value) override { value = read(name).toBool(); }
   // The state follows its parameter to its device and dtype. What a step writes into is a copy: in a file two tensors
-  // may share their data, or one have several elements in one place.
+  // may share their data, or several elements of one may overlap.
   void field(const char* name, Tensor& value) override {
     Tensor given;
     if (!archive_.try_read(name, given)) {
@@ -57,7 +57,7 @@ class Reader final : public FieldVisitor {
   const Tensor& param_;
 };
 
-// Carries fields over from one object to another of its type; the second time cannot fail.
+// Copies fields from one object to another of its type; writing cannot fail.
 class Carrier final : public FieldVisitor {
  public:
   void field(const char*, double& value) override { carry(value); }

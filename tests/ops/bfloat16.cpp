@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // bfloat16 products are oneDNN's where the processor offers them, and what a virtual machine offers may be a SIGILL. So
-// they run in a process of their own, large enough to take that way, and are compared with float products there.
+// they run in a process of their own, large enough to use them, and are compared with float products there.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -21,7 +21,7 @@ struct Numbers {
   bool amsgrad = false, decoupled = false;
 };
 
-// One parameter of Adam or AdamW, whose every number is the result of an op.
+// One parameter of Adam or AdamW, each of whose values is the result of an op.
 struct AdamByOps {
   Tensor p, m, v, most;
   int64_t steps = 0;
@@ -163,7 +163,7 @@ TEST(FusedSteps, DecomposedAreCountedByTensors) {
   }
 }
 
-// 16-bit floats are rounded once a step.
+// 16-bit floats are rounded once per step.
 TEST(FusedSteps, OfShortFloatsFollowThoseOfFloats) {
   for (ScalarType dtype : {kHalf, kBFloat16}) {
     const Tensor start = randn({3000}), grad = randn({3000}).to(dtype);
@@ -250,7 +250,7 @@ TEST(FusedSteps, RefuseWhatDoesNotBelongTogether) {
   expect_words(counted({zeros({2}, kLong)}, {}), {"'state_steps'", "2 elements"});
 }
 
-// Kernels take whole runs: core hands them copies of others, and the results go back.
+// Kernels take contiguous memory: core hands them copies of other tensors, and the results are copied back.
 TEST(FusedSteps, OfTensorsWithGaps) {
   const Tensor whole = ones({4, 6}), p = whole.slice(1, 0, 6, 2);
   _fused_sgd_({p}, {full({4, 3}, 2.0)}, {}, 0, 0, 0.5, 0, false, false, false);

@@ -75,9 +75,9 @@ std::vector<Tap> taps_of(const Tensor& coordinate, int64_t size, int64_t mode, i
   return {tap_at(low, size, 1 - t, -slope), tap_at(low + 1, size, t, slope)};
 }
 
-// The sum over all combinations of one tap a dimension.
+// The sum over all combinations of one tap per dimension.
 std::tuple<Tensor, Tensor> by_neighbors(const Tensor& grad, const Tensor& input, const Tensor& grid,
-                                         const std::vector<std::vector<Tap>>& taps, std::array<bool, 2> mask) {
+                                        const std::vector<std::vector<Tap>>& taps, std::array<bool, 2> mask) {
   const int64_t n = input.size(0), channels = input.size(1), nd = input.dim() - 2;
   const Tensor lines = input.flatten(2), g = grad.flatten(2);
   Tensor grad_lines = tenon::zeros_like(lines);

@@ -9,7 +9,7 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-// Handles and offsets, as memory need not have addresses.
+// Compares handles and offsets: device memory need not have addresses.
 bool same_memory(const core::TensorImpl& x, const core::TensorImpl& y) {
   return x.view.data == y.view.data && x.view.byte_offset == y.view.byte_offset;
 }
@@ -68,7 +68,7 @@ Tensor moved_backward(const Tensor& grad, const SavedGeometry& of, FunctionRef<T
   const TensorOptions long_options = TensorOptions(kLong).device(values.device());
   const Tensor moved = move(_with_values(self, arange(1, n + 1, long_options).reshape(values.sizes())));
   const bool strided = moved.layout() == kStrided;
-  // Of strided results those that no element went to have the number 0.
+  // In a strided result, 0 marks the elements that no element of self went to.
   const Tensor from = strided ? moved.reshape({-1}) : moved._values().reshape({-1});
   const Tensor g = strided ? grad.to_dense() : _values_at(grad, moved._indices());
   const Tensor sums = zeros({n + 1}, TensorOptions(grad.scalar_type()).device(grad.device()));

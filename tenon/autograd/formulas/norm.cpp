@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Whether somebody will differentiate the gradient that is being computed.
+// Whether the gradient that is being computed is recorded for a second derivative.
 bool is_differentiated_again(std::initializer_list<const Tensor*> tensors) {
   if (!GradMode::is_enabled()) return false;
   for (const Tensor* t : tensors) {
@@ -88,11 +88,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(con
                                                                              const Tensor& running_mean,
                                                                              const Tensor& running_var, double eps,
                                                                              std::array<bool, 5> mask) {
-  if (input.dim() < 2) {  // nothing is there
+  if (input.dim() < 2) {  // an empty input
     return {mask[0] ? zeros_like(input) : Tensor(), weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(),
             Tensor(), Tensor()};
   }
-  if (!is_differentiated_again(grad, input, weight) && !is_differentiated_again({&running_mean, &running_var}) && !mask[3] && !mask[4]) {
+  if (!is_differentiated_again(grad, input, weight) && !is_differentiated_again({&running_mean, &running_var}) &&
+      !mask[3] && !mask[4]) {
     auto [x, w, b] = tenon::native_batch_norm_backward(grad, input, weight, running_mean, running_var, std::nullopt,
                                                        std::nullopt, false, eps, {mask[0], mask[1], mask[2]});
     return {x, w, b, Tensor(), Tensor()};

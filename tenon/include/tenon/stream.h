@@ -59,8 +59,8 @@ TENON_API std::ostream& operator<<(std::ostream& out, const Stream& s);
 // A device without an index is the current one of its type. ValueError for one that does not exist.
 TENON_API Stream default_stream(Device device = kCUDA);
 TENON_API Stream current_stream(Device device = kCUDA);
-// One of 32 a priority, each in turn; they are shared by all who ask. The lower the number, the sooner its work runs:
-// 0, to -3 where the device can tell so many apart.
+// One of 32 per priority, round robin; they are shared by all callers. The lower the number, the sooner its work runs:
+// 0, to -3 where the device can tell that many apart.
 TENON_API Stream stream_from_pool(Device device = kCUDA, int priority = 0);
 TENON_API void set_current_stream(const Stream& s);  // for this thread, of its device
 TENON_API Device current_device(DeviceType type = kCUDA);

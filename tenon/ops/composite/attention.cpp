@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tenon/ops/attention.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
-#include "tenon/ops/attention.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
@@ -18,17 +18,18 @@ bool fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   return true;
 }
 
-// Whether the device has a kernel for the whole, which keeps nothing for a gradient. Where decompositions are refused
-// the steps have kernels, while that one may decline.
+// Whether the device has a fused kernel, which saves nothing for a gradient. If decompositions are forbidden, the
+// separate operators have kernels, while the fused one may decline.
 bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
   if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid) return false;
   const int64_t n = q.dim();
-  const auto alike = [&](const Tensor& t) {
+  const auto is_uniform = [&](const Tensor& t) {
     return t.dim() == n &&
            t.sizes().slice(0, static_cast<std::size_t>(n - 2)) == q.sizes().slice(0, static_cast<std::size_t>(n - 2)) &&
            t.scalar_type() == q.scalar_type() && t.device() == q.device() && t.layout() == kStrided;
   };
-  if (!alike(q) || !alike(k) || !alike(v) || k.size(-1) != q.size(-1) || k.size(-2) != v.size(-2)) return false;
+  if (!is_uniform(q) || !is_uniform(k) || !is_uniform(v) || k.size(-1) != q.size(-1) || k.size(-2) != v.size(-2))
+    return false;
   if (mask.defined() && !fits(mask, q, k)) return false;
   for (const Tensor* t : {&q, &k, &v, &mask}) {
     if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
@@ -46,9 +47,9 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& ma
   std::optional<Tensor> bias;
   if (mask.defined()) {
     const Tensor additive = mask.scalar_type() == kBool
-                               ? tenon::zeros(mask.sizes(), TensorOptions(kFloat).device(q.device()))
-                                     .masked_fill(tenon::logical_not(mask), attention::kNoPart)
-                               : mask.to(kFloat);
+                                ? tenon::zeros(mask.sizes(), TensorOptions(kFloat).device(q.device()))
+                                      .masked_fill(tenon::logical_not(mask), attention::kNoPart)
+                                : mask.to(kFloat);
     bias = additive.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
   }
   const Tensor out = tenon::_fused_attention(query, key, with_four_dims(v), bias, is_causal, scale);

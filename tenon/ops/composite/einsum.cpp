@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products by letters: every operand gets the dimensions of all letters, in one order, then pairs meet in bmm.
+// Sums of products by letters: every operand gets the dimensions of all letters, in one order, then pairs are
+// multiplied by bmm.
 #include <algorithm>
 #include <array>
 #include <numeric>

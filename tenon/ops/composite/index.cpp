@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Indexing rows over _index, index_put, gather and scatter.
+// Indexing operators over _index, index_put, gather and scatter.
 #include <algorithm>
 #include <vector>
 
@@ -79,7 +79,7 @@ Tensor take(const Tensor& self, const Tensor& index) {
 
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   TENON_CHECK(index.numel() == source.numel(), ValueError, "put: 'index' holds ", index.numel(),
-              " numbers but 'source' ", source.numel());
+              " indices but 'source' ", source.numel());
   std::optional<Tensor> at[] = {index.reshape({-1})};
   return self.reshape({-1})
       .index_put(ArrayRef<std::optional<Tensor>>(at), source.reshape({-1}), accumulate)

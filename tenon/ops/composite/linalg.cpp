@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Norms over the row norm, and vector products.
+// Norms over `norm`, and vector products.
 #include <cmath>
 
 #include "tenon/core/error.h"

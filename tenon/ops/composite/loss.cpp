@@ -13,7 +13,7 @@
 namespace tenon::composite {
 namespace {
 
-// A loss has the dtype of the one operand that libtorch computes it into, whatever stands beside it.
+// A loss has the dtype of the one operand that libtorch computes it into, whatever the dtype of the other.
 Tensor in_dtype_of(const Tensor& operand, const Tensor& loss) {
   return isFloatingType(operand.scalar_type()) ? as(loss, operand.scalar_type()) : loss;
 }

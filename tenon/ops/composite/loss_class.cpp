@@ -70,7 +70,8 @@ Tensor smoothed(const Tensor& log_probability, const Tensor& target, const std::
                 int64_t reduction, int64_t ignore_index, double smoothing, int64_t class_dim) {
   const bool weighted = weight && weight->defined();
   const Tensor nll = tenon::nll_loss_nd(log_probability, target, weight, reduction, ignore_index);
-  const Tensor all = weighted ? log_probability * reshape_along(*weight, log_probability.dim(), class_dim) : log_probability;
+  const Tensor all =
+      weighted ? log_probability * reshape_along(*weight, log_probability.dim(), class_dim) : log_probability;
   const Tensor ignored = target == ignore_index;
   Tensor smooth = -all.sum({class_dim}).masked_fill(ignored, 0);
   if (reduction == kReduceSum) smooth = smooth.sum();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalization over the fused rows.
+// Normalization over the fused operators.
 #include <limits>
 
 #include "tenon/core/error.h"

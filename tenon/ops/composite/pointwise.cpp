@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise rows that are compositions of others, and second names.
+// Pointwise operators that are compositions of others, and aliases.
 #include <cmath>
 #include <limits>
 
@@ -167,11 +167,11 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
   const ScalarType t = self.scalar_type();
   if (!isFloatingType(t)) return self.clone();
   const double largest = t == kDouble  ? std::numeric_limits<double>::max()
-                      : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
-                      : t == kHalf  ? 65504.0
-                                    : 3.3895313892515355e38;
+                         : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
+                         : t == kHalf  ? 65504.0
+                                       : 3.3895313892515355e38;
   const double inf = std::numeric_limits<double>::infinity();
-  // A number beyond the dtype is its infinity.
+  // A value beyond the dtype's range is its infinity.
   const auto held = [&](double v) { return std::fabs(v) > largest ? std::copysign(inf, v) : v; };
   Tensor r = tenon::where(tenon::isnan(self), held(nan.value_or(0)), self);
   r = tenon::where(self == inf, held(posinf.value_or(largest)), r);

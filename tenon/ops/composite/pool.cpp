@@ -23,7 +23,8 @@ void check_line(const char* name, const Tensor& self) {
 std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                     IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   check_line(name, self);
-  const int64_t k = single_entry(name, "kernel_size", kernel_size), s = stride.empty() ? k : single_entry(name, "stride", stride);
+  const int64_t k = single_entry(name, "kernel_size", kernel_size),
+                s = stride.empty() ? k : single_entry(name, "stride", stride);
   auto [out, indices] =
       tenon::max_pool2d_with_indices(self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)},
                                      {1, single_entry(name, "dilation", dilation)}, ceil_mode);
@@ -66,7 +67,8 @@ Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   bool count_include_pad) {
   const char* name = "avg_pool1d";
   check_line(name, self);
-  const int64_t k = single_entry(name, "kernel_size", kernel_size), s = stride.empty() ? k : single_entry(name, "stride", stride);
+  const int64_t k = single_entry(name, "kernel_size", kernel_size),
+                s = stride.empty() ? k : single_entry(name, "stride", stride);
   return tenon::avg_pool2d(self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)}, ceil_mode,
                            count_include_pad, std::nullopt)
       .squeeze(-2);

@@ -139,7 +139,8 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
 namespace {
 
 // The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
-std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim, bool keepdim,
+                                        bool ignore_nan) {
   wrap(name, dim, self.dim());
   if (self.dim() == 0) return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
   const int64_t n = self.size(dim);

@@ -30,7 +30,8 @@ std::vector<Tensor> slice_at(const Tensor& self, int64_t dim, const std::vector<
 
 // The dimension that hsplit, vsplit and dsplit cut: their rank rules differ.
 int64_t stack_dim(const char* op, const Tensor& self, int64_t min_rank, int64_t dim) {
-  TENON_CHECK(self.dim() >= min_rank, ValueError, op, ": expected at least ", min_rank, " dimensions, got ", self.dim());
+  TENON_CHECK(self.dim() >= min_rank, ValueError, op, ": expected at least ", min_rank, " dimensions, got ",
+              self.dim());
   return dim;
 }
 int64_t h_dim(const Tensor& self) { return stack_dim("hsplit", self, 1, self.dim() == 1 ? 0 : 1); }

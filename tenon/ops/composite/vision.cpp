@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shuffles of pixels and channels, grids of positions, and the choice of the row that samples them.
+// Shuffles of pixels and channels, grids of positions, and the choice of the operator that samples them.
 #include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"

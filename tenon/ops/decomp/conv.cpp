@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolution in any number of dimensions: windows of the padded input are a view, their copy is multiplied with the
-// weights, and gradients are folded back by one addition into strided slices an offset of the kernel.
+// weights, and gradients are added back into strided slices, one addition per offset of the kernel.
 #include <numeric>
 
 #include "tenon/ops/decomp/decomp.h"

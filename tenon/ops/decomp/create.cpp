@@ -47,8 +47,8 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Ten
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const ScalarType t = dtype_of(options);
-  return tenon::pow(base,
-                    evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
+  return tenon::pow(
+      base, evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
 }
 
 Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {

@@ -10,12 +10,13 @@ namespace {
 Both bag_maxima(const Tensor& rows, const Tensor& index, const Tensor& bag, const Tensor& kept, const Tensor& filled) {
   const int64_t bags = filled.size(0), n = rows.size(0), width = rows.size(1);
   const Tensor low = full({bags, width}, lowest(rows.scalar_type()), options_of(rows));
-  const Tensor largest =
-      scatter_slices(low, 0, bag, tenon::where(kept, rows, scalar_like(lowest(rows.scalar_type()), rows)), TN_SCATTER_MAX);
+  const Tensor largest = scatter_slices(
+      low, 0, bag, tenon::where(kept, rows, scalar_like(lowest(rows.scalar_type()), rows)), TN_SCATTER_MAX);
   const Tensor same = logical_and(rows.eq(gather_slices(largest, 0, bag)), kept);
   const Tensor place = tenon::where(same, positions(n, index).unsqueeze(1), scalar_like(n, index));
   const Tensor first = scatter_slices(full({bags, width}, n, options_of(index)), 0, bag, place, TN_SCATTER_MIN);
-  const Tensor row = n == 0 ? first : gather_slices(index, 0, first.clamp(0, n - 1).reshape({-1})).reshape({bags, width});
+  const Tensor row =
+      n == 0 ? first : gather_slices(index, 0, first.clamp(0, n - 1).reshape({-1})).reshape({bags, width});
   return {tenon::where(filled, largest, scalar_like(0, largest)), tenon::where(filled, row, scalar_like(0, row))};
 }
 
@@ -28,7 +29,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
   const Tensor index = as(indices, kLong), at = as(offsets, kLong);
   const int64_t n = index.numel(), bags = at.numel() - (include_last_offset ? 1 : 0), width = weight.size(1);
   const Tensor starts = at.slice(0, 0, bags), one = scalar_like(1, index);
-  const Tensor begun = scatter_slices(full({n + 1}, 0, options_of(index)), 0, starts, one.expand({bags}), TN_SCATTER_ADD);
+  const Tensor begun =
+      scatter_slices(full({n + 1}, 0, options_of(index)), 0, starts, one.expand({bags}), TN_SCATTER_ADD);
   const Tensor bag = begun.cumsum(0).slice(0, 0, n) - 1;
   const Tensor kept = index.ne(padding_idx);
   const Tensor size = scatter_slices(full({bags}, 0, options_of(index)), 0, bag, as(kept, kLong), TN_SCATTER_ADD);

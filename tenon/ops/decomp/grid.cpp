@@ -73,7 +73,7 @@ std::vector<Neighbor> neighbors(const Tensor& v, int64_t size, const GridRules& 
   return out;
 }
 
-// A neighbor in the plane or the volume; slopes one a dimension.
+// A neighbor in the plane or the volume; slopes one per dimension.
 struct Sample {
   Tensor index, inside, weight;
   std::vector<Tensor> slopes;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Taking and putting by index, on gather and scatter.
+// Reading and writing by index, on gather and scatter.
 #include <algorithm>
 #include <numeric>
 
@@ -25,7 +25,7 @@ struct Plan {
   std::vector<int64_t> order;  // of self's dimensions: the indexed ones, then the others
   std::vector<int64_t> shape;  // of the index tensors, broadcast
   std::vector<int64_t> kept;   // sizes of the other dimensions
-  std::size_t at = 0;          // where `shape` stands in the result
+  std::size_t at = 0;          // where `shape` is in the result
   int64_t rows = 1;
   Tensor linear;
 
@@ -217,7 +217,7 @@ namespace {
 Tensor as_mask(const Tensor& mask) { return as(mask, kBool); }
 // How many true elements there are up to each one, of a flat mask.
 Tensor ranks(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_FOLD_SUM); }
-// Flat positions of true elements: each one is put at its rank, the others behind the last place.
+// Flat positions of true elements: each one is put at its rank, the others after the last position.
 Tensor count_true(const Tensor& mask) {
   const int64_t n = mask.numel();
   if (n == 0) return positions(0, mask);

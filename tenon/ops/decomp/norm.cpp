@@ -20,7 +20,7 @@ std::vector<int64_t> batch_dims(const Tensor& t) {
   }
   return dims;
 }
-// A number a channel beside t.
+// One value per channel, shaped to broadcast against t.
 Tensor per_channel(const Tensor& v, const Tensor& t) {
   std::vector<int64_t> sizes(static_cast<std::size_t>(t.dim()), 1);
   sizes[t.dim() > 1 ? 1 : 0] = t.dim() > 1 ? t.size(1) : t.size(0);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random rows: the words are those that the host would draw, and what is made of them is the same but for the last
+// Random operators: the words are those that the host would draw, and the results are the same except for the last
 // digit of logarithms, sines and cosines. core hands over a generator that stands at the start of the reserved range.
 #include <cmath>
 #include <limits>
@@ -26,7 +26,7 @@ Tensor wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
   return w.select(1, 0).bitwise_left_shift(32).bitwise_or(w.select(1, 1));
 }
 
-// The top `bits` of a word, or 53 of two, as a number of [0, 1).
+// The top `bits` of a word, or 53 of two, as a value in [0, 1).
 Tensor unit_uniform(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   if (t == kDouble) {
     const Tensor w = wide_words(like.numel(), options_of(like), g);
@@ -76,7 +76,7 @@ Tensor uniform(const Tensor& self, double from, double to, const Gen& g) {
   return u * static_cast<double>(static_cast<float>(to) - static_cast<float>(from)) + from;
 }
 
-// Box-Muller: normals 2j and 2j + 1 from the numbers of elements 2j and 2j + 1, the first taken from (0, 1].
+// Box-Muller: normals 2j and 2j + 1 from the uniform values of elements 2j and 2j + 1, the first taken from (0, 1].
 Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   const int64_t pairs = (self.numel() + 1) / 2;
   const bool is_double = self.scalar_type() == kDouble;
@@ -96,7 +96,9 @@ Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   return (z * std + mean).reshape(self.sizes());
 }
 
-Tensor exponential(const Tensor& self, double lambd, const Gen& g) { return unit_uniform(self, g).neg().log1p().neg() / lambd; }
+Tensor exponential(const Tensor& self, double lambd, const Gen& g) {
+  return unit_uniform(self, g).neg().log1p().neg() / lambd;
+}
 
 Tensor random_from(const Tensor& self, int64_t from, std::optional<int64_t> to, const Gen& g) {
   return integers(self, from, to ? *to - 1 : std::numeric_limits<int64_t>::max(), !to, g);

@@ -28,7 +28,7 @@ Tensor where_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdi
   return at.reshape(std::vector<int64_t>(keepdim ? static_cast<std::size_t>(self.dim()) : 0, 1));
 }
 Tensor logic(const Tensor& self, OptionalIntArrayRef dims, bool keepdim, int code) {
-  // An empty list of `any.dims` stands for all, as none does.
+  // An empty list of `any.dims` means all, as none does.
   return reduced(self, dims_of(dims, self.dim()), keepdim, code);
 }
 Tensor logic(const Tensor& self, int64_t dim, bool keepdim, int code) {

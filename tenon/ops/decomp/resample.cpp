@@ -52,7 +52,8 @@ Tensor unblended(const Tensor& g, int64_t dim, const Taps& taps) {
   for (int64_t t = 0; t < taps.taps; ++t) {
     const std::vector<double> w = column_of(taps.weight, t, taps.taps);
     const Tensor part = all_ones(w) ? g : g * constants_like(w, along(g, dim, taps.out), g, g.scalar_type());
-    out = scatter_slices(out, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, g), part, TN_SCATTER_ADD);
+    out = scatter_slices(out, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, g), part,
+                         TN_SCATTER_ADD);
   }
   return out;
 }
@@ -75,12 +76,12 @@ struct Resample {
     for (std::size_t d = output.size(); d-- > 0;) {
       const int64_t dim = static_cast<int64_t>(2 + d);
       const Taps t = taps(d, self.size(dim), output[d]);
-      x = bytes ? whole(x, dim, t) : blended(x, dim, t);
+      x = bytes ? blended_bytes(x, dim, t) : blended(x, dim, t);
     }
     return x;
   }
-  // With weights of whole numbers, as images are resampled.
-  static Tensor whole(const Tensor& x, int64_t dim, const Taps& t) {
+  // With integer weights, as images of bytes are resampled.
+  static Tensor blended_bytes(const Tensor& x, int64_t dim, const Taps& t) {
     const sdk::ByteAxis a = sdk::byte_axis(t);
     const Taps weights{a.in, a.out, a.taps, a.index, std::vector<double>(a.weight.begin(), a.weight.end())};
     const Tensor sum = blended(x, dim, weights) + (a.bits > 0 ? 1 << (a.bits - 1) : 0);

@@ -10,7 +10,7 @@
 namespace tenon::decomp {
 namespace {
 
-// Values and places of a sorted dimension.
+// Values and indices of a sorted dimension.
 Both sorted(const Tensor& self, int64_t dim, bool descending) {
   if (self.dim() == 0) return {self, tenon::prim_argsort(self, descending)};
   const Tensor order = tenon::prim_argsort(self.transpose(dim, -1), descending).transpose(dim, -1);
@@ -34,7 +34,7 @@ Tensor changes(const Tensor& t) {
   return tenon::cat({full({1}, true, options_of(flat)), flat}, 0);
 }
 
-// Of slices along dimension 0 in which equal ones are neighbors: one of each kind, the kind of each, their number.
+// Of slices along dimension 0 in which equal ones are neighbors: one of each kind, the kind of each, their counts.
 struct Kinds {
   Tensor first, kind, count;
 };
@@ -73,7 +73,8 @@ Both mode(const Tensor& self, int64_t dim, bool keepdim) {
       tenon::cat({zero.expand(value.narrow(-1, 0, 1).sizes()), tenon::where(fresh, at.narrow(0, 1, n - 1), zero)}, -1);
   const Tensor length = at - tenon::prim_scan(begin, -1, TN_FOLD_MAX),
                best = tenon::prim_reduce(length, -1, TN_FOLD_ARGMAX);
-  return squeeze_both({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim, keepdim);
+  return squeeze_both({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim,
+                      keepdim);
 }
 
 Three _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
@@ -111,7 +112,8 @@ Three unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
     order = order.gather(0, tenon::prim_argsort(flat.select(1, c).gather(0, order), false));
   }
   const Kinds k = kinds_of(gather_slices(flat, 0, order));
-  const Tensor none = full({rows.size(0)}, 0, options_of(order)), value = gather_slices(rows, 0, order.gather(0, k.first));
+  const Tensor none = full({rows.size(0)}, 0, options_of(order)),
+               value = gather_slices(rows, 0, order.gather(0, k.first));
   return {self.dim() == 1 ? value.squeeze(1) : value.movedim(0, dim).contiguous(),
           tenon::prim_scatter(none, 0, order, k.kind, TN_SCATTER_SET), k.count};
 }

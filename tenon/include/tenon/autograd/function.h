@@ -63,7 +63,7 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   std::string label;
   AutogradContext ctx;
   Backward run = nullptr;
-  std::vector<uint32_t> edge_of_argument;  // place of the edge for each argument, or ~0 for one that is no tensor
+  std::vector<uint32_t> edge_of_argument;  // index of the edge for each argument, or ~0 for one that is not a tensor
   struct Shape {
     std::vector<int64_t> sizes;
     TensorOptions options;

@@ -172,7 +172,7 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   bool is_training_ = true;
 };
 
-// The tree, one module a line, children indented under their names.
+// The tree, one module per line, children indented under their names.
 TENON_API std::ostream& operator<<(std::ostream& stream, const Module& module);
 
 }  // namespace nn

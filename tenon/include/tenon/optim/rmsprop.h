@@ -9,7 +9,7 @@ namespace optim {
 
 struct TENON_API RMSpropOptions : public OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-2;
   // Decay of the running mean of squares.
   TENON_ARG(double, alpha) = 0.99;

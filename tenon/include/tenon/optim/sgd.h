@@ -9,7 +9,7 @@ namespace optim {
 
 struct TENON_API SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr);
   // Share of the last step that goes on.
   TENON_ARG(double, momentum) = 0;

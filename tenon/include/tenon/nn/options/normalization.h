@@ -35,7 +35,7 @@ struct RMSNormOptions {
 
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
-  // Neighboring channels that count.
+  // Window of neighboring channels.
   TENON_ARG(int64_t, size);
   // Factor of the mean square.
   TENON_ARG(double, alpha) = 1e-4;
@@ -89,7 +89,7 @@ struct NormalizeFuncOptions {
   TENON_ARG(double, p) = 2.0;
   // Dimension whose slices get norm 1.
   TENON_ARG(int64_t, dim) = 1;
-  // Least divisor.
+  // Smallest divisor.
   TENON_ARG(double, eps) = 1e-12;
   // Where to write the result; not differentiable then.
   TENON_ARG(std::optional<Tensor>, out) = std::nullopt;

@@ -16,7 +16,7 @@ namespace nn {
 struct CosineSimilarityOptions {
   // Dimension of the vectors.
   TENON_ARG(int64_t, dim) = 1;
-  // Least divisor.
+  // Smallest divisor.
   TENON_ARG(double, eps) = 1e-8;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that multiply the step size now and then.
+// Schedules that multiply the learning rate at some epochs.
 #pragma once
 
 #include "tenon/function_ref.h"
@@ -41,7 +41,7 @@ class TENON_API ExponentialLR : public LRScheduler {
   const double gamma_;
 };
 
-// The first step size times a function of the epoch: one for all groups, or one a group.
+// The initial learning rate times a function of the epoch: one for all groups, or one per group.
 class TENON_API LambdaLR : public LRScheduler {
  public:
   using Function = SharedFunction<double(int64_t)>;
@@ -54,7 +54,7 @@ class TENON_API LambdaLR : public LRScheduler {
   const std::vector<Function> functions_;
 };
 
-// The first step size times factor for total_iters epochs, then as it is.
+// The initial learning rate times factor for total_iters epochs, then as it is.
 class TENON_API ConstantLR : public LRScheduler {
  public:
   ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
