@@ -100,7 +100,7 @@ Event::Event(Device device, const std::string& ipc_handle)
   impl_ = core::EventImpl::open(p.slot, p.index, ipc_handle);
 }
 
-core::EventImpl& Event::made(Device device) {
+core::EventImpl& Event::ensure_event(Device device) {
   if (!impl_) {
     const DeviceSlot p = slot_of(device);
     impl_ = core::EventImpl::make(p.slot, p.index, event_flags(flag_));
@@ -112,7 +112,7 @@ core::EventImpl& Event::made(Device device) {
 void Event::record(const Stream& s) {
   TENON_CHECK(s.device_type() == device_type() && (!impl_ || s.device() == device_), ValueError,
               "Event.record: the event is of ", device_.str(), ", the stream of ", s.device().str());
-  made(s.device()).record(s.abi());
+  ensure_event(s.device()).record(s.abi());
 }
 
 void Event::block(const Stream& s) const {
@@ -128,7 +128,7 @@ double Event::elapsed_time(const Event& end) const {
   return impl_->elapsed(*end.impl_);
 }
 
-std::string Event::ipc_handle() { return made(device_).ipc_handle(); }
+std::string Event::ipc_handle() { return ensure_event(device_).ipc_handle(); }
 
 // A plugin that was unloaded meanwhile has no current device or stream.
 DeviceGuard::~DeviceGuard() {

@@ -67,7 +67,7 @@ void FunctionNode::count_writes(const variable_list& outputs) {
   }
 }
 
-void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
+void FunctionNode::connect_outputs(const variable_list& inputs, variable_list& outputs) {
   n_grads = static_cast<uint32_t>(outputs.size());
   ctx.saved_.resize(ctx.to_save_.size());
   for (const Tensor& t : inputs) inputs_.push_back(t.defined() ? Shape{t.sizes().vec(), t.options()} : Shape{});

@@ -251,16 +251,16 @@ Tensor assemble(const Source& source, const std::string& where, const Json& v, c
   source.check(layout != 0, where, ": a strided tensor has no components");
   const std::vector<Tensor> parts = find_components(source, where, v, layout, content, used);
   const auto& flags = core::layout_flags(layout);
-  int64_t facts = 0;
+  int64_t flag_bits = 0;
   for (const auto& f : expect<Json::Array>(source, v.find("flags"), where + ": flags", "not a list")) {
     const auto& flag = expect<std::string>(source, &f, where + ": a flag", "not a string");
     const auto at = std::find(flags.begin(), flags.end(), flag);
     source.check(at != flags.end(), where, ": layout ", name, " has no flag '", flag.substr(0, 80), "'");
-    facts |= int64_t{1} << (at - flags.begin());
+    flag_bits |= int64_t{1} << (at - flags.begin());
   }
   const auto shape = read_integers(source, where + ": shape", v.find("shape"));
   try {
-    return tenon::_from_components(parts, shape, facts, static_cast<Layout>(layout));
+    return tenon::_from_components(parts, shape, flag_bits, static_cast<Layout>(layout));
   } catch (const ValueError& e) {
     source.check(false, where, ": ", e.what());
   } catch (const TypeError& e) {

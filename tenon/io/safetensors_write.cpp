@@ -117,17 +117,17 @@ Content components_of(const Content& given, Plan& plan, int& hidden) {
     }
     const int slot = static_cast<int>(t.layout());
     Json::Object entries;
-    Json::Array facts;
+    Json::Array flags;
     for (const auto& component : core::layout_components(slot)) {
       const std::string entry = entry_name(given, name, component, hidden);
       add(entry, t.component(component));
       entries.emplace_back(component, entry);
     }
     for (const auto& flag : core::layout_flags(slot)) {
-      if (t.layout_flag(flag)) facts.emplace_back(flag);
+      if (t.layout_flag(flag)) flags.emplace_back(flag);
     }
     plan.extra[name] = Json::object("layout", core::layout_name(slot), "shape", Json::list(t.sizes()), "components",
-                                    std::move(entries), "flags", std::move(facts));
+                                    std::move(entries), "flags", std::move(flags));
     if (t.requires_grad()) plan.extra[name].emplace_back("requires_grad", true);
   }
   return flat;
@@ -179,7 +179,7 @@ Json make_metadata(const Content& content, Plan& plan) {
   Json::Object meta = Json::object("tenon.checksum", std::string(kChecksumDigits, '0'), "tenon.format", "1");
   if (!plan.extra.empty()) {
     Json::Object tensors;
-    for (auto& [name, facts] : plan.extra) tensors.emplace_back(name, std::move(facts));
+    for (auto& [name, members] : plan.extra) tensors.emplace_back(name, std::move(members));
     meta.emplace_back("tenon.tensors", Json(std::move(tensors)).dump());
   }
   if (!content.values.empty()) {

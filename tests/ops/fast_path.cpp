@@ -16,7 +16,7 @@ namespace {
 void ignore(void*, const core::Op&, int, int64_t, int64_t) {}
 
 template <class F>
-Tensor the_long_way(F&& f) {
+Tensor run_slow_path(F&& f) {
   core::set_kernel_observer(ignore, nullptr);
   Tensor t = f();
   core::set_kernel_observer(nullptr, nullptr);
@@ -39,7 +39,7 @@ TEST(FastPath, AgreesWithTheSlowPath) {
     for (const auto& [a, b] : shapes) {
       const Tensor x = make_operand(a, dtype, -1), y = make_operand(b, dtype, 0.5), z = make_operand(a, dtype, 2);
       const auto agree = [&](auto&& f) {
-        const Tensor is = f(), expected = the_long_way(f);
+        const Tensor is = f(), expected = run_slow_path(f);
         ASSERT_EQ(is.sizes(), expected.sizes());
         ASSERT_EQ(is.scalar_type(), expected.scalar_type());
         EXPECT_TRUE(is.equal(expected)) << toString(dtype) << core::text(a) << core::text(b);

@@ -144,7 +144,7 @@ TEST(HostileCounts, AreRefusedWhereTheirResultsDoNotFit) {
   EXPECT_EQ(tril_indices(int64_t{1} << 40, 0).numel(), 0);
 }
 
-Tensor kept(int64_t row, int64_t column, int64_t offset, bool lower) {
+Tensor triangle_indices(int64_t row, int64_t column, int64_t offset, bool lower) {
   const Tensor all = ones({row, column});
   return (lower ? all.tril(offset) : all.triu(offset)).nonzero().t();
 }
@@ -153,8 +153,8 @@ TEST(HostileCounts, TriangleIndices) {
   for (int64_t row : {0, 1, 3, 5}) {
     for (int64_t column : {0, 1, 4, 7}) {
       for (int64_t offset : {-100, -5, -2, -1, 0, 1, 3, 6, 7, 100}) {
-        EXPECT_TRUE(tril_indices(row, column, offset).equal(kept(row, column, offset, true)));
-        EXPECT_TRUE(triu_indices(row, column, offset).equal(kept(row, column, offset, false)));
+        EXPECT_TRUE(tril_indices(row, column, offset).equal(triangle_indices(row, column, offset, true)));
+        EXPECT_TRUE(triu_indices(row, column, offset).equal(triangle_indices(row, column, offset, false)));
       }
     }
   }

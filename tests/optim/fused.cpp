@@ -23,18 +23,18 @@ struct Numbers {
 
 // One parameter of Adam or AdamW, each of whose values is the result of an op.
 struct AdamByOps {
-  Tensor p, m, v, most;
+  Tensor p, m, v, max_v;
   int64_t steps = 0;
   explicit AdamByOps(const Tensor& start)
-      : p(start.detach().clone()), m(zeros_like(p)), v(zeros_like(p)), most(zeros_like(p)) {}
+      : p(start.detach().clone()), m(zeros_like(p)), v(zeros_like(p)), max_v(zeros_like(p)) {}
   void step(const Tensor& grad, const Numbers& o) {
     const double n = static_cast<double>(++steps);
     if (o.decoupled && o.decay != 0) p.mul_(1 - o.lr * o.decay);
     const Tensor g = o.decay != 0 && !o.decoupled ? grad.add(p, o.decay) : grad;
     m.mul_(0.9).add_(g, 1 - 0.9);
     v.mul_(0.99).addcmul_(g, g, 1 - 0.99);
-    if (o.amsgrad) most = maximum(most, v);
-    const Tensor divisor = (o.amsgrad ? most : v).sqrt().div_(std::sqrt(1 - std::pow(0.99, n))).add_(o.eps);
+    if (o.amsgrad) max_v = maximum(max_v, v);
+    const Tensor divisor = (o.amsgrad ? max_v : v).sqrt().div_(std::sqrt(1 - std::pow(0.99, n))).add_(o.eps);
     p.addcdiv_(m, divisor, -o.lr / (1 - std::pow(0.9, n)));
   }
 };

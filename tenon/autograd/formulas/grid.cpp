@@ -119,8 +119,9 @@ std::tuple<Tensor, Tensor> by_neighbors(const Tensor& grad, const Tensor& input,
 std::tuple<Tensor, Tensor> grid_sampler_gradients(const Tensor& grad, const Tensor& input, const Tensor& grid,
                                                   int64_t interpolation_mode, int64_t padding_mode, bool align_corners,
                                                   std::array<bool, 2> mask) {
-  const bool again = GradMode::is_enabled() && (grad.requires_grad() || input.requires_grad() || grid.requires_grad());
-  if (!again) {
+  const bool differentiated_again =
+      GradMode::is_enabled() && (grad.requires_grad() || input.requires_grad() || grid.requires_grad());
+  if (!differentiated_again) {
     const auto backward = input.dim() == 4 ? &tenon::grid_sampler_2d_backward : &tenon::grid_sampler_3d_backward;
     return backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, mask);
   }

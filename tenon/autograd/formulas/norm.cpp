@@ -50,7 +50,7 @@ Tensor by_statistics(const Tensor& grad_mean, const Tensor& grad_rstd, const Sta
 }
 
 // All dimensions but the second.
-Dims but_channels(const Tensor& x) {
+Dims non_channel_dims(const Tensor& x) {
   Dims d{0};
   for (int64_t i = 2; i < x.dim(); ++i) d.push_back(i);
   return d;
@@ -76,7 +76,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad
     return tenon::native_batch_norm_backward(grad, input, weight, std::nullopt, std::nullopt, mean, rstd, true, eps,
                                              mask);
   }
-  const Dims dims = but_channels(input);
+  const Dims dims = non_channel_dims(input);
   const Statistics s(input, dims, eps);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
   return {mask[0] ? through_statistics(s, g, dims) : Tensor(), mask[1] ? (grad * s.normalized).sum(dims) : Tensor(),
@@ -98,7 +98,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(con
                                                        std::nullopt, false, eps, {mask[0], mask[1], mask[2]});
     return {x, w, b, Tensor(), Tensor()};
   }
-  const Dims dims = but_channels(input);
+  const Dims dims = non_channel_dims(input);
   const Tensor rstd = by_channel((running_var + eps).rsqrt(), input);
   const Tensor centered = input - by_channel(running_mean, input);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;

@@ -171,8 +171,8 @@ Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int6
 // Up to the first zero the quotient of sums; at it, the products that leave it out; after it zero.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
-  const bool again = GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
-  if (again && (self == 0).any().item<bool>()) return cumprod_backward_of_products(grad, self, dim);
+  const bool differentiated_again = GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
+  if (differentiated_again && (self == 0).any().item<bool>()) return cumprod_backward_of_products(grad, self, dim);
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);

@@ -93,7 +93,7 @@ class TENON_API Event {
   std::string ipc_handle();
 
  private:
-  core::EventImpl& made(Device device);
+  core::EventImpl& ensure_event(Device device);
   Device device_;
   EventFlag flag_;
   core::Ref<core::EventImpl> impl_;

@@ -82,11 +82,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   }
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
   if (query.scalar_type() != kHalf && query.scalar_type() != kBFloat16) {
-    return attention::by_steps(query, k, v, mask, dropout_p, is_causal, factor);
+    return attention::decomposed(query, k, v, mask, dropout_p, is_causal, factor);
   }
   if (dropout_p == 0 && is_fusable(query, k, v, mask)) return fused(query, k, v, mask, is_causal, factor);
   const Tensor bias = masked && mask.is_floating_point() ? mask.to(kFloat) : mask;  // scores are kept in float
-  return attention::by_steps(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p, is_causal, factor)
+  return attention::decomposed(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p, is_causal, factor)
       .to(query.scalar_type());
 }
 

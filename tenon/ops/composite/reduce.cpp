@@ -13,7 +13,7 @@ namespace tenon::composite {
 
 namespace {
 
-Tensor known(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, self); }
+Tensor zero_nans(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, self); }
 
 std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
@@ -40,7 +40,7 @@ Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::sum(self, OptionalIntArrayRef(), false, dtype);
 }
 Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
-  return tenon::sum(isFloatingType(self.scalar_type()) ? known(self) : self, dim, keepdim, dtype);
+  return tenon::sum(isFloatingType(self.scalar_type()) ? zero_nans(self) : self, dim, keepdim, dtype);
 }
 Tensor mean(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::mean(self, OptionalIntArrayRef(), false, dtype);

@@ -98,35 +98,35 @@ struct Resample {
 
 }  // namespace
 
-#define TENON_NEAREST(row, how)                                                                               \
-  Tensor row##1d(const Tensor& self, IntArrayRef out, OptFloat w) {                                           \
-    return Resample{how, false, {w}}.forward(self, out);                                                      \
-  }                                                                                                           \
-  Tensor row##2d(const Tensor& self, IntArrayRef out, OptFloat h, OptFloat w) {                               \
-    return Resample{how, false, {h, w}}.forward(self, out);                                                   \
-  }                                                                                                           \
-  Tensor row##3d(const Tensor& self, IntArrayRef out, OptFloat d, OptFloat h, OptFloat w) {                   \
-    return Resample{how, false, {d, h, w}}.forward(self, out);                                                \
-  }                                                                                                           \
-  Tensor row##1d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat w) {                         \
-    return Resample{how, false, {w}}.backward(g, in);                                                         \
-  }                                                                                                           \
-  Tensor row##2d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat h, OptFloat w) {             \
-    return Resample{how, false, {h, w}}.backward(g, in);                                                      \
-  }                                                                                                           \
-  Tensor row##3d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat d, OptFloat h, OptFloat w) { \
-    return Resample{how, false, {d, h, w}}.backward(g, in);                                                   \
+#define TENON_NEAREST(name, how)                                                                               \
+  Tensor name##1d(const Tensor& self, IntArrayRef out, OptFloat w) {                                           \
+    return Resample{how, false, {w}}.forward(self, out);                                                       \
+  }                                                                                                            \
+  Tensor name##2d(const Tensor& self, IntArrayRef out, OptFloat h, OptFloat w) {                               \
+    return Resample{how, false, {h, w}}.forward(self, out);                                                    \
+  }                                                                                                            \
+  Tensor name##3d(const Tensor& self, IntArrayRef out, OptFloat d, OptFloat h, OptFloat w) {                   \
+    return Resample{how, false, {d, h, w}}.forward(self, out);                                                 \
+  }                                                                                                            \
+  Tensor name##1d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat w) {                         \
+    return Resample{how, false, {w}}.backward(g, in);                                                          \
+  }                                                                                                            \
+  Tensor name##2d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat h, OptFloat w) {             \
+    return Resample{how, false, {h, w}}.backward(g, in);                                                       \
+  }                                                                                                            \
+  Tensor name##3d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat d, OptFloat h, OptFloat w) { \
+    return Resample{how, false, {d, h, w}}.backward(g, in);                                                    \
   }
 TENON_NEAREST(upsample_nearest, Resampling::kNearest)
 TENON_NEAREST(_upsample_nearest_exact, Resampling::kNearestExact)
 #undef TENON_NEAREST
 
-#define TENON_PLANES(row, how)                                                                                      \
-  Tensor row(const Tensor& self, IntArrayRef out, bool align_corners, OptFloat h, OptFloat w) {                     \
-    return Resample{how, align_corners, {h, w}}.forward(self, out);                                                 \
-  }                                                                                                                 \
-  Tensor row##_backward(const Tensor& g, IntArrayRef, IntArrayRef in, bool align_corners, OptFloat h, OptFloat w) { \
-    return Resample{how, align_corners, {h, w}}.backward(g, in);                                                    \
+#define TENON_PLANES(name, how)                                                                                      \
+  Tensor name(const Tensor& self, IntArrayRef out, bool align_corners, OptFloat h, OptFloat w) {                     \
+    return Resample{how, align_corners, {h, w}}.forward(self, out);                                                  \
+  }                                                                                                                  \
+  Tensor name##_backward(const Tensor& g, IntArrayRef, IntArrayRef in, bool align_corners, OptFloat h, OptFloat w) { \
+    return Resample{how, align_corners, {h, w}}.backward(g, in);                                                     \
   }
 TENON_PLANES(upsample_bilinear2d, Resampling::kLinear)
 TENON_PLANES(_upsample_bilinear2d_aa, Resampling::kLinearWide)
@@ -181,10 +181,10 @@ Tensor padded_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad, 
 
 }  // namespace
 
-#define TENON_BORDER(row, reflect)                                                       \
-  Tensor row(const Tensor& self, IntArrayRef pad) { return padded(self, pad, reflect); } \
-  Tensor row##_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad) {       \
-    return padded_backward(grad, self, pad, reflect);                                    \
+#define TENON_BORDER(name, reflect)                                                       \
+  Tensor name(const Tensor& self, IntArrayRef pad) { return padded(self, pad, reflect); } \
+  Tensor name##_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad) {       \
+    return padded_backward(grad, self, pad, reflect);                                     \
   }
 TENON_BORDER(reflection_pad1d, true)
 TENON_BORDER(reflection_pad2d, true)

@@ -58,7 +58,7 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   // Counts the writes to what forward marked as dirty, and refuses what cannot be recorded.
   void count_writes(const variable_list& outputs);
   // Connects what forward returned; `inputs` are the tensors among its arguments, in order.
-  void finish(const variable_list& inputs, variable_list& outputs);
+  void connect_outputs(const variable_list& inputs, variable_list& outputs);
 
   std::string label;
   AutogradContext ctx;
@@ -99,7 +99,7 @@ struct Function {
     else
       outputs = result;
     node->count_writes(outputs);
-    if (tracked) node->finish(inputs, outputs);
+    if (tracked) node->connect_outputs(inputs, outputs);
     if constexpr (std::is_same_v<Result, Tensor>)
       return outputs[0];
     else
