@@ -116,7 +116,7 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
   return r;
 }
 
-// The kernel counts the dimensions of what is left after views: says which one it was of the tensor that is indexed.
+// The kernel's error counts dimensions after the views: this names the dimension of the indexed tensor.
 void name_dimension(const Tensor& self, const Resolved& r) {
   for (std::size_t k = 0; k < r.indices.size(); ++k) {
     if (!r.indices[k] || r.indices[k]->numel() == 0 || r.of[k] >= self.dim()) continue;

@@ -29,7 +29,7 @@ std::string formatted(const char* format, int precision, double v) {
   return std::string(buffer, static_cast<std::size_t>(std::max(0, n)));
 }
 
-// One way to write every element: chosen from all that are shown.
+// The format of all elements, chosen from those that are shown.
 class Format {
  public:
   Format(const std::vector<Scalar>& shown, ScalarType dtype, const PrintOptions& o, PrintStyle style)

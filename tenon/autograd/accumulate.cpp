@@ -68,7 +68,7 @@ void AccumulateGrad::apply(Tensor* grads, Tensor*) {
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
   if (TENON_UNLIKELY(variable.layout() != kStrided)) given = formulas::leaf_gradient(given, variable);
   if (!grad.defined()) {
-    // Moved when nobody else holds it; a recorded gradient (create_graph) keeps its history.
+    // Moved if it has no other owner; a recorded gradient (create_graph) keeps its history.
     bool own =
         given.use_count() == 1 && (!given.has_storage() || (given.storage().use_count() <= 1 && given.is_contiguous()));
     grad = recording() || own ? given : given.clone();

@@ -252,7 +252,7 @@ void backward(const variable_list& tensors, const variable_list& grad_tensors, s
   root_edges(tensors);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
-  for (const Tensor& t : inputs) t.retain_grad();  // of one that is not a leaf, too, the gradient goes to .grad
+  for (const Tensor& t : inputs) t.retain_grad();  // the gradient of a non-leaf goes to .grad, too
   run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph, captures, nullptr,
       true);
 }

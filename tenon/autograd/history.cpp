@@ -14,7 +14,7 @@
 namespace tenon::autograd {
 namespace {
 
-// A float or complex dtype; registered ones are asked by class.
+// A float or complex dtype; registered dtypes are compared by class.
 bool differentiable(ScalarType t) {
   constexpr uint32_t kFloats = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 15;
   auto id = static_cast<uint8_t>(t);

@@ -105,8 +105,8 @@ auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.
 // Before a call that writes to out=: refuses tensors that require grad, and inference tensors outside of InferenceMode.
 void check_out(int id, const char* arg, const Tensor& out);
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
-// Sets what the schema of a factory has no argument for. If nobody else holds the tensor, nobody saw the writes that
-// filled it, and they are not counted.
+// Sets what the schema of a factory has no argument for. If the tensor has no other owner, the writes that
+// filled it are not counted.
 inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
   const core::TensorImpl* t = made.unsafeGetTensorImpl();
   if (t && made.use_count() == 1 && t->storage && !t->counter && t->storage->use_count() == 1)

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBuffer = 64 << 10;  // bytes: small tensors share a system call
 constexpr int kMaxLinks = 40;              // Linux follows as many
-constexpr int kMaxNames = 100;             // of temporaries that are there already, before it looks like an attack
+constexpr int kMaxNames = 100;             // of temporaries that exist already; more look like an attack
 constexpr const char* kAccessList = "system.posix_acl_access";
 
 [[noreturn]] void refuse(const char* action, const std::string& name, int error) {
@@ -37,7 +37,7 @@ auto retry(Call&& call) {
   return result;
 }
 
-// A write to a pipe that nobody reads, and one past the limit on sizes of files, ends the process unless their signals
+// A write to a pipe without a reader, and one past the limit on sizes of files, ends the process unless their signals
 // are held back; then it is an error.
 class SignalsHeld {
  public:

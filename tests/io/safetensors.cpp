@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files by hand: what other programs write is read, and what is broken is refused with a reason.
+// Handmade files: what other programs write is read, and what is broken is refused with a reason.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -32,7 +32,7 @@ TEST(Optimizer, RefusesBadParameters) {
   expect_words(text_of([] { SGD({leaf()}, optim::SGDOptions(0.1).nesterov(true)); }), {"nesterov"});
 }
 
-// As torch: it stays as it is until it requires grad and has one.
+// As torch: it is not changed until it requires grad and has one.
 TEST(Optimizer, AParameterThatDoesNotRequireGradIsTaken) {
   Tensor p = ones({2});
   optim::SGD sgd({p}, 0.5);

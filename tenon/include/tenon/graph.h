@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A step of training or inference, recorded once and replayed without the host's part. The shape is that of libtorch's
+// A step of training or inference, recorded once and replayed without host work. The shape is that of libtorch's
 // at::cuda::CUDAGraph, for every device whose plugin can capture:
 //
 //   Graph g;                       // of the current CUDA device

@@ -37,11 +37,11 @@ class TENON_API Stream {
   DeviceType device_type() const { return device_.type(); }
   DeviceIndex device_index() const { return device_.index(); }
   int64_t id() const { return reinterpret_cast<int64_t>(stream_); }  // 0 for the default stream
-  // What it gets from now on waits for the event, or for all that the other stream has got so far.
+  // Work submitted from now on waits for the event, or for all work submitted to the other stream so far.
   void wait(const Event& event) const;
   void wait(const Stream& other) const;
-  bool query() const;        // whether it has nothing left to do
-  void synchronize() const;  // the host waits; raises what its kernels reported
+  bool query() const;        // whether all submitted work is complete
+  void synchronize() const;  // the host waits; throws the errors that its kernels reported
   // The vendor's handle, a cudaStream_t for example; null where the device has none.
   void* native_handle() const;
   bool operator==(const Stream& o) const { return device_ == o.device_ && stream_ == o.stream_; }
@@ -81,7 +81,7 @@ class TENON_API Event {
   void recordOnce(const Stream& s) {
     if (!was_marked_for_recording()) record(s);
   }
-  void block(const Stream& s) const;  // what s gets from now on waits
+  void block(const Stream& s) const;  // work submitted to s from now on waits
   bool query() const { return !impl_ || impl_->query(); }
   void synchronize() const {
     if (impl_) impl_->synchronize();

@@ -96,7 +96,7 @@ class TENON_API Tensor {
   std::string toString() const { return type(); }
 
   // Data. The typed forms check T against the dtype and throw TypeError. Reading through const_data_ptr lets backends
-  // keep what they have made of the elements, packed weights for example; the others may be written through at any
+  // keep what they derived from the elements, packed weights for example; the others may be written through at any
   // time.
   // The untyped ones also give the address of a device's memory; TypeError where that has none (opaque devices).
   void* data_ptr() const { return addressed().exposed_data(); }
@@ -120,7 +120,7 @@ class TENON_API Tensor {
   T* data() const {
     return data_ptr<T>();
   }
-  // The memory is in use on that stream, too: once freed, it is not given away before the stream has passed this point.
+  // The memory is in use on that stream, too: once freed, it is not reused before the stream has passed this point.
   void record_stream(const Stream& s) const;
   Storage storage() const { return Storage(strided().storage); }
   bool has_storage() const { return defined() && !impl_->composite(); }

@@ -9,7 +9,7 @@
 namespace tenon::composite {
 namespace {
 
-// Whether a mask can be expanded to a matrix of scores for each of query's heads, and does not make more of them.
+// Whether a mask can be expanded to a matrix of scores for each of query's heads, without adding heads.
 bool fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   if (mask.dim() > q.dim()) return false;
   for (int64_t d = 1; d <= mask.dim(); ++d) {

@@ -120,7 +120,7 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
     if (d != own) others.push_back(d);
   }
   const Tensor length = tenon::linalg_vector_norm(wide(self), p, others, true);
-  // Not quite to the limit, so that it is not passed by rounding.
+  // Slightly below the limit, so that rounding does not exceed it.
   const Tensor factor = tenon::where(length > maxnorm, maxnorm / (length + 1e-7), 1);
   return rounded(wide(self) * factor, self);
 }

@@ -128,7 +128,7 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, doub
   TENON_CHECK(size > 0, ValueError, "local_response_norm: argument 'size' must be positive, got ", size);
   const int64_t n = input.size(0), channels = input.size(1);
   if (input.numel() == 0) return input;
-  // Channels become the line over which a window moves.
+  // Channels become the dimension that the window moves over.
   const Tensor x = wide(input), squares = (x * x).reshape({n, 1, channels, -1});
   const Tensor padded = tenon::constant_pad_nd(squares, {0, 0, size / 2, (size - 1) / 2});
   const Tensor mean = tenon::avg_pool2d(padded, {size, 1}, {1, 1}).reshape(input.sizes());

@@ -111,7 +111,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return rounded(tenon::norm(wide(self) - wide(other), p), self, other);
 }
 
-// The greatest element is taken out, unless it is infinite.
+// The largest element is subtracted first, unless it is infinite.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
   if (is_short_float(self.scalar_type())) return rounded(composite::logsumexp(wide(self), dim, keepdim), self);
   const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
@@ -138,7 +138,7 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
 
 namespace {
 
-// The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
+// The lower of two middle elements. NaN is the largest: unless it is ignored, one NaN makes the result NaN.
 std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim, bool keepdim,
                                         bool ignore_nan) {
   wrap(name, dim, self.dim());

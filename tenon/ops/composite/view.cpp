@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Views made of other views.
+// Views composed of other views.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Filling, copying, and tensors made of positions.
+// Filling, copying, and tensors computed from positions.
 #include <cmath>
 
 #include "tenon/ops/decomp/decomp.h"

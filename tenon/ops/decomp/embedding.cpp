@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Bags of looked-up rows by way of all their rows.
+// Embedding bags: gathers all rows, and scatters them by bag.
 #include "tenon/ops/decomp/decomp.h"
 
 namespace tenon::decomp {

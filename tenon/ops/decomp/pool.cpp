@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over windows and over cells. A table says for each dimension which elements an output is made of.
+// Pooling over windows and over cells. A table says for each dimension which elements contribute to an output.
 #include <algorithm>
 
 #include "tenon/ops/decomp/decomp.h"

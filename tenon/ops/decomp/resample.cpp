@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling and borders: one dimension after the other, by tables of which elements make which.
+// Resampling and borders: one dimension after the other, by tables of the elements that contribute to each output.
 #include <algorithm>
 
 #include "tenon/ops/taps.h"

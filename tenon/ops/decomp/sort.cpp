@@ -118,7 +118,7 @@ Three unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
           tenon::prim_scatter(none, 0, order, k.kind, TN_SCATTER_SET), k.count};
 }
 
-// Halves the range of places that are left until none is. NaN counts as the greatest.
+// Binary search for all values at once. NaN counts as the largest.
 Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right,
                            std::optional<std::string_view> side, const std::optional<Tensor>& sorter) {
   const bool after = side ? *side == "right" : right;

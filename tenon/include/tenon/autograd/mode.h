@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of 2018, observers.
+// Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of PyTorch 0.4,
+// observers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ enum Mode : uint32_t {
   kGradMode = 1,  // record histories (on at start)
   kInferenceMode = 2,
   kEra04 = 4,             // compat::Era04
-  kOperatorObserved = 8,  // somebody observes operator calls (tracing, profiler)
+  kOperatorObserved = 8,  // operator calls are observed (tracing, profiler)
 };
 
 // Reads and writes go through functions: thread-locals of a shared library are slow to reach from outside.

@@ -14,7 +14,7 @@ namespace tenon::autograd {
 
 class TENON_API SavedTensor {
  public:
-  // Error for an inference tensor, whose writes nobody counts; `owner` names the call.
+  // Error for an inference tensor, whose writes are not counted; `owner` names the call.
   void save(const Tensor& t, const Node& owner) {
     if (!t.defined()) return;
     if (t.unsafeGetTensorImpl()->flags & core::kInference) refuse_inference(owner);

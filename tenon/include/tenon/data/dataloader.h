@@ -81,7 +81,7 @@ class DataLoaderBase {
       if (!request) return std::nullopt;
       return dataset_->get_batch(std::move(*request));
     }
-    // A stateful dataset that ran dry gives empty results; batches may still follow.
+    // A stateful dataset that is exhausted gives empty results; batches may still follow.
     while (auto result = pop()) {
       auto& batch = *static_cast<std::optional<Batch>*>(result.get());
       if (!batch) continue;

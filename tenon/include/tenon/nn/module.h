@@ -95,7 +95,7 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
 
   // Parameters and buffers under their dotted names, sharing memory with the module; shared ones under each name.
   OrderedDict<std::string, Tensor> state_dict() const;
-  // Copies values in. strict: one error that lists every missing key, unexpected key and clash of shapes, before
+  // Copies values in. strict: one error that lists every missing key, unexpected key and mismatch of shapes, before
   // anything is written; otherwise what fits is taken.
   void load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict = true);
 

@@ -17,7 +17,7 @@ struct TENON_API RMSpropOptions : public OptimizerCloneableOptions<RMSpropOption
   TENON_ARG(double, eps) = 1e-8;
   // This times the parameter is added to the gradient.
   TENON_ARG(double, weight_decay) = 0;
-  // Share of the last step that goes on.
+  // Momentum factor.
   TENON_ARG(double, momentum) = 0;
   // Divides by the deviation instead of the root mean square.
   TENON_ARG(bool, centered) = false;

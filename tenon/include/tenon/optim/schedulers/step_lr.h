@@ -54,7 +54,7 @@ class TENON_API LambdaLR : public LRScheduler {
   const std::vector<Function> functions_;
 };
 
-// The initial learning rate times factor for total_iters epochs, then as it is.
+// The initial learning rate times factor for total_iters epochs, then unchanged.
 class TENON_API ConstantLR : public LRScheduler {
  public:
   ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
