@@ -156,7 +156,7 @@ class Pass {
     }
   }
 
-  // In place where the sum so far is ours alone.
+  // In place if the sum so far has no other owner.
   static void add(Tensor& sum, const Tensor& g) {
     if (!sum.defined()) {
       sum = g;

@@ -66,7 +66,7 @@ inline Tensor adopt(core::TensorImpl* p) {
   if (TENON_UNLIKELY(p && (t_mode & kInferenceMode))) p->flags |= core::kInference;
   return Tensor(core::Impl::adopt(p));
 }
-// A view is an inference tensor where its source is one, wherever it is made.
+// A view is an inference tensor if its source is one.
 inline Tensor adopt_view(core::TensorImpl* p, const Tensor& of) {
   p->flags |= of.unsafeGetTensorImpl()->flags & core::kInference;
   return Tensor(core::Impl::adopt(p));

@@ -57,7 +57,7 @@ void write_safetensors(const Content& content, const std::function<void(const vo
 struct Input {
   std::string name;  // in errors
   uint64_t size;
-  std::function<void(void*, std::size_t)> read;  // the next bytes; throws where there are none
+  std::function<void(void*, std::size_t)> read;  // the next bytes; throws if there are none
 };
 Content read_safetensors(const Input& input, std::optional<Device> device);
 

@@ -119,7 +119,7 @@ int Descriptor::close() {
   if (fd_ < 0) return 0;
   const int failed = ::close(fd_);
   fd_ = -1;
-  return failed != 0 && errno != EINTR ? errno : 0;  // Linux has closed it also where a signal came
+  return failed != 0 && errno != EINTR ? errno : 0;  // Linux has closed it also if a signal came
 }
 
 void check_file_name(const char* action, const std::string& name) {

@@ -127,7 +127,7 @@ std::vector<Entry> parse_entries(const Source& source, const Json::Object& heade
   return entries;
 }
 
-// The bytes as they come, with their checksum where the file has one.
+// The bytes as they come, with their checksum if the file has one.
 class Reader {
  public:
   explicit Reader(const Input& input) : input_(input) {}

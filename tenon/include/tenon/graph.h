@@ -18,7 +18,7 @@ namespace tenon {
 
 class TENON_API Graph {
  public:
-  explicit Graph(Device device = kCUDA);  // NotImplementedError where it cannot capture
+  explicit Graph(Device device = kCUDA);  // NotImplementedError if it cannot capture
   // Records the device's current stream of this thread, on which no other thread may work meanwhile. What is allocated
   // until capture_end() is the graph's own memory. Random numbers are drawn again by each replay, as if the captured
   // calls were made then. Dynamic shapes, copies to and from pageable memory and what runs on the host are refused by

@@ -42,7 +42,7 @@ class TENON_API Stream {
   void wait(const Stream& other) const;
   bool query() const;        // whether all submitted work is complete
   void synchronize() const;  // the host waits; throws the errors that its kernels reported
-  // The vendor's handle, a cudaStream_t for example; null where the device has none.
+  // The vendor's handle, a cudaStream_t for example; null if the device has none.
   void* native_handle() const;
   bool operator==(const Stream& o) const { return device_ == o.device_ && stream_ == o.stream_; }
   bool operator!=(const Stream& o) const { return !(*this == o); }

@@ -98,7 +98,7 @@ class TENON_API Tensor {
   // Data. The typed forms check T against the dtype and throw TypeError. Reading through const_data_ptr lets backends
   // keep what they derived from the elements, packed weights for example; the others may be written through at any
   // time.
-  // The untyped ones also give the address of a device's memory; TypeError where that has none (opaque devices).
+  // The untyped ones also give the address of a device's memory; TypeError if it has none (opaque devices).
   void* data_ptr() const { return addressed().exposed_data(); }
   void* mutable_data_ptr() const { return data_ptr(); }
   const void* const_data_ptr() const { return addressed().host_data(); }

@@ -147,7 +147,7 @@ class TENON_API Generator {
   core::Ref<core::GeneratorImpl> impl_;
 };
 
-// A new generator of a device, or the one that is used where none is given.
+// A new generator of a device, or the one that is used if none is given.
 TENON_API Generator make_generator(Device device, uint64_t seed = 0);
 TENON_API Generator default_generator(Device device = Device(kCPU));
 TENON_API void manual_seed(uint64_t seed);

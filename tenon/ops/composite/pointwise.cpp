@@ -184,7 +184,7 @@ Tensor logaddexp2(const Tensor& self, const Tensor& other) {
 }
 Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) {
   if (isFloatingType(other.scalar_type())) return rounded(wide(self) * tenon::pow(2.0, wide(other)), self, other);
-  // Integers only count. Powers in double and in three steps: 2^1500 is none there, but 1e-300 * 2^1500 is a number.
+  // Integer exponents: three factors in double, as 2^1500 overflows but 1e-300 * 2^1500 does not.
   const ScalarType t = isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
   const Tensor n = other.to(kLong).clamp(-2200, 2200), first = tenon::div(n, 3, "trunc"), rest = n - first * 2;
   const Tensor step = tenon::pow(2.0, first.to(kDouble));

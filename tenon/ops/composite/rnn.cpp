@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells and layers of them over a sequence: one call where the device has a kernel for all of it.
+// Recurrent cells and layers of them over a sequence: one call if the device has a kernel for all of it.
 #include "tenon/autograd.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"

@@ -50,7 +50,7 @@ Tensor modulo(const Tensor& v, uint64_t range) {
   if (r < 0) {  // at most once in it; compared without a sign
     return tenon::where(v.bitwise_xor(lowest).ge(r ^ lowest), v - r, v);
   }
-  // 2 * (v / 2 % r) + v % 2, less r where it reaches that.
+  // 2 * (v / 2 % r) + v % 2, less r if it reaches that.
   const Tensor half = v.bitwise_right_shift(1).bitwise_and(std::numeric_limits<int64_t>::max()).remainder(r);
   const Tensor low = v.bitwise_and(1), room = low.neg() + r - half;
   return tenon::where(half.ge(room), half - room, half * 2 + low);

@@ -158,7 +158,7 @@ class TENON_API Optimizer {
   std::unique_ptr<OptimizerOptions> defaults_;
 };
 
-// NotImplementedError where the parameter's device captures a graph, whose replays would not do what `why` says.
+// NotImplementedError if the parameter's device captures a graph, whose replays would not do what `why` says.
 TENON_API void refuse_capture(const Tensor& param, const char* why);
 inline constexpr const char* kFirstStep = "its state is made in the first step; take that before the capture";
 
