@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of gradients: what a call saves has the history that it had at the time. tools/check compares all rows.
+// Gradients of gradients: what a call saves has the history that it had at the time. tools/check compares all
+// operators.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -110,7 +111,7 @@ TEST(SecondGradients, OfProductsWithZeros) {
   expect_near(pp, {3, 5, 2});
 }
 
-TEST(SecondGradients, OfCumulativeRowsByDifferences) {
+TEST(SecondGradients, OfCumulativeOperatorsByDifferences) {
   const Tensor x = (arange(24, TensorOptions(kDouble)).view({4, 3, 2}) * 0.7).cos().requires_grad_();
   for (int64_t dim : {0, 1, 2}) {
     const Tensors in = {x};
