@@ -31,24 +31,12 @@ void AdadeltaParamState::fields(FieldVisitor& visitor) {
   visitor.field("acc_delta", acc_delta());
 }
 
-Adadelta::Adadelta(const std::vector<OptimizerParamGroup>& param_groups, AdadeltaOptions defaults)
-    : Optimizer(param_groups, std::make_unique<AdadeltaOptions>(std::move(defaults))) {}
+void Adadelta::init_state(AdadeltaParamState& s, const Tensor& param, const AdadeltaOptions&) const {
+  s.square_avg(tenon::zeros_like(param));
+  s.acc_delta(tenon::zeros_like(param));
+}
 
-Adadelta::Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults)
-    : Adadelta(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> Adadelta::new_state() const { return std::make_unique<AdadeltaParamState>(); }
-
-void Adadelta::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                      std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const AdadeltaOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<AdadeltaParamState&>(*state);
-    s.square_avg(tenon::zeros_like(param));
-    s.acc_delta(tenon::zeros_like(param));
-  }
-  auto& s = static_cast<AdadeltaParamState&>(*state);
+void Adadelta::update_param(Tensor& param, const Tensor& grad, AdadeltaParamState& s, const AdadeltaOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   s.step(s.step() + 1);
   s.square_avg().mul_(o.rho()).addcmul_(g, g, 1 - o.rho());

@@ -33,14 +33,6 @@ void AdagradParamState::fields(FieldVisitor& visitor) {
   visitor.field("step", step());
 }
 
-Adagrad::Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOptions defaults)
-    : Optimizer(param_groups, std::make_unique<AdagradOptions>(std::move(defaults))) {}
-
-Adagrad::Adagrad(std::vector<Tensor> params, AdagradOptions defaults)
-    : Adagrad(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> Adagrad::new_state() const { return std::make_unique<AdagradParamState>(); }
-
 namespace {
 
 double rate_of(const AdagradParamState& s, const AdagradOptions& o) {
@@ -58,15 +50,11 @@ void update_sparse(Tensor& param, const Tensor& grad, AdagradParamState& s, cons
 
 }  // namespace
 
-void Adagrad::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                     std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const AdagradOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<AdagradParamState&>(*state);
-    s.sum(tenon::full_like(param, o.initial_accumulator_value()));
-  }
-  auto& s = static_cast<AdagradParamState&>(*state);
+void Adagrad::init_state(AdagradParamState& s, const Tensor& param, const AdagradOptions& o) const {
+  s.sum(tenon::full_like(param, o.initial_accumulator_value()));
+}
+
+void Adagrad::update_param(Tensor& param, const Tensor& grad, AdagradParamState& s, const AdagradOptions& o) const {
   if (grad.layout() != kStrided) {
     TENON_CHECK(o.weight_decay() == 0, ValueError, "Adagrad: weight_decay is not compatible with sparse gradients");
     s.step(s.step() + 1);

@@ -9,48 +9,18 @@
 namespace tenon {
 namespace optim {
 
-AdamaxOptions::AdamaxOptions(double lr) : lr_(lr) {}
-
-void AdamaxOptions::fields(FieldVisitor& visitor) {
-  visitor.field("lr", lr());
-  visitor.field("betas.0", std::get<0>(betas()));
-  visitor.field("betas.1", std::get<1>(betas()));
-  visitor.field("eps", eps());
-  visitor.field("weight_decay", weight_decay());
-}
-
-void AdamaxOptions::check() const {
-  TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
-  TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
-  TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
-}
-
 void AdamaxParamState::fields(FieldVisitor& visitor) {
   visitor.field("step", step());
   visitor.field("exp_avg", exp_avg());
   visitor.field("exp_inf", exp_inf());
 }
 
-Adamax::Adamax(const std::vector<OptimizerParamGroup>& param_groups, AdamaxOptions defaults)
-    : Optimizer(param_groups, std::make_unique<AdamaxOptions>(std::move(defaults))) {}
+void Adamax::init_state(AdamaxParamState& s, const Tensor& param, const AdamaxOptions&) const {
+  s.exp_avg(tenon::zeros_like(param));
+  s.exp_inf(tenon::zeros_like(param));
+}
 
-Adamax::Adamax(std::vector<Tensor> params, AdamaxOptions defaults)
-    : Adamax(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> Adamax::new_state() const { return std::make_unique<AdamaxParamState>(); }
-
-void Adamax::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                    std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const AdamaxOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<AdamaxParamState&>(*state);
-    s.exp_avg(tenon::zeros_like(param));
-    s.exp_inf(tenon::zeros_like(param));
-  }
-  auto& s = static_cast<AdamaxParamState&>(*state);
+void Adamax::update_param(Tensor& param, const Tensor& grad, AdamaxParamState& s, const AdamaxOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   const auto [beta1, beta2] = o.betas();
   refuse_capture(param, "its step is counted on the host");

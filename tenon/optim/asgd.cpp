@@ -31,24 +31,12 @@ void ASGDParamState::fields(FieldVisitor& visitor) {
   visitor.field("ax", ax());
 }
 
-ASGD::ASGD(const std::vector<OptimizerParamGroup>& param_groups, ASGDOptions defaults)
-    : Optimizer(param_groups, std::make_unique<ASGDOptions>(std::move(defaults))) {}
+void ASGD::init_state(ASGDParamState& s, const Tensor& param, const ASGDOptions& o) const {
+  s.ax(tenon::zeros_like(param));
+  s.eta(o.lr());
+}
 
-ASGD::ASGD(std::vector<Tensor> params, ASGDOptions defaults)
-    : ASGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> ASGD::new_state() const { return std::make_unique<ASGDParamState>(); }
-
-void ASGD::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                  std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const ASGDOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<ASGDParamState&>(*state);
-    s.ax(tenon::zeros_like(param));
-    s.eta(o.lr());
-  }
-  auto& s = static_cast<ASGDParamState&>(*state);
+void ASGD::update_param(Tensor& param, const Tensor& grad, ASGDParamState& s, const ASGDOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);

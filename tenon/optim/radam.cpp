@@ -9,48 +9,18 @@
 namespace tenon {
 namespace optim {
 
-RAdamOptions::RAdamOptions(double lr) : lr_(lr) {}
-
-void RAdamOptions::fields(FieldVisitor& visitor) {
-  visitor.field("lr", lr());
-  visitor.field("betas.0", std::get<0>(betas()));
-  visitor.field("betas.1", std::get<1>(betas()));
-  visitor.field("eps", eps());
-  visitor.field("weight_decay", weight_decay());
-}
-
-void RAdamOptions::check() const {
-  TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
-  TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
-  TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
-}
-
 void RAdamParamState::fields(FieldVisitor& visitor) {
   visitor.field("step", step());
   visitor.field("exp_avg", exp_avg());
   visitor.field("exp_avg_sq", exp_avg_sq());
 }
 
-RAdam::RAdam(const std::vector<OptimizerParamGroup>& param_groups, RAdamOptions defaults)
-    : Optimizer(param_groups, std::make_unique<RAdamOptions>(std::move(defaults))) {}
+void RAdam::init_state(RAdamParamState& s, const Tensor& param, const RAdamOptions&) const {
+  s.exp_avg(tenon::zeros_like(param));
+  s.exp_avg_sq(tenon::zeros_like(param));
+}
 
-RAdam::RAdam(std::vector<Tensor> params, RAdamOptions defaults)
-    : RAdam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> RAdam::new_state() const { return std::make_unique<RAdamParamState>(); }
-
-void RAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                   std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const RAdamOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<RAdamParamState&>(*state);
-    s.exp_avg(tenon::zeros_like(param));
-    s.exp_avg_sq(tenon::zeros_like(param));
-  }
-  auto& s = static_cast<RAdamParamState&>(*state);
+void RAdam::update_param(Tensor& param, const Tensor& grad, RAdamParamState& s, const RAdamOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   const auto [beta1, beta2] = o.betas();
   refuse_capture(param, "its step is counted on the host");

@@ -35,23 +35,11 @@ void RMSpropParamState::fields(FieldVisitor& visitor) {
   visitor.field("grad_avg", grad_avg());
 }
 
-RMSprop::RMSprop(const std::vector<OptimizerParamGroup>& param_groups, RMSpropOptions defaults)
-    : Optimizer(param_groups, std::make_unique<RMSpropOptions>(std::move(defaults))) {}
+void RMSprop::init_state(RMSpropParamState& s, const Tensor& param, const RMSpropOptions&) const {
+  s.square_avg(tenon::zeros_like(param));
+}
 
-RMSprop::RMSprop(std::vector<Tensor> params, RMSpropOptions defaults)
-    : RMSprop(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> RMSprop::new_state() const { return std::make_unique<RMSpropParamState>(); }
-
-void RMSprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                     std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const RMSpropOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<RMSpropParamState&>(*state);
-    s.square_avg(tenon::zeros_like(param));
-  }
-  auto& s = static_cast<RMSpropParamState&>(*state);
+void RMSprop::update_param(Tensor& param, const Tensor& grad, RMSpropParamState& s, const RMSpropOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   s.step(s.step() + 1);
   s.square_avg().mul_(o.alpha()).addcmul_(g, g, 1 - o.alpha());

@@ -31,24 +31,12 @@ void RpropParamState::fields(FieldVisitor& visitor) {
   visitor.field("step_size", step_size());
 }
 
-Rprop::Rprop(const std::vector<OptimizerParamGroup>& param_groups, RpropOptions defaults)
-    : Optimizer(param_groups, std::make_unique<RpropOptions>(std::move(defaults))) {}
+void Rprop::init_state(RpropParamState& s, const Tensor& param, const RpropOptions& o) const {
+  s.prev(tenon::zeros_like(param));
+  s.step_size(tenon::full_like(param, o.lr()));
+}
 
-Rprop::Rprop(std::vector<Tensor> params, RpropOptions defaults)
-    : Rprop(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> Rprop::new_state() const { return std::make_unique<RpropParamState>(); }
-
-void Rprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-                   std::unique_ptr<OptimizerParamState>& state) {
-  const auto& o = static_cast<const RpropOptions&>(options);
-  if (!state) {
-    state = first_state(param);
-    auto& s = static_cast<RpropParamState&>(*state);
-    s.prev(tenon::zeros_like(param));
-    s.step_size(tenon::full_like(param, o.lr()));
-  }
-  auto& s = static_cast<RpropParamState&>(*state);
+void Rprop::update_param(Tensor& param, const Tensor& grad, RpropParamState& s, const RpropOptions& o) const {
   const auto [less, more] = o.etas();
   const auto [min_step, max_step] = o.step_sizes();
   s.step(s.step() + 1);

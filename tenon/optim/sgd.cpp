@@ -28,14 +28,6 @@ void SGDOptions::check() const {
 
 void SGDParamState::fields(FieldVisitor& visitor) { visitor.field("momentum_buffer", momentum_buffer()); }
 
-SGD::SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults)
-    : Optimizer(param_groups, std::make_unique<SGDOptions>(std::move(defaults))) {}
-
-SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
-    : SGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> SGD::new_state() const { return std::make_unique<SGDParamState>(); }
-
 namespace {
 
 void add_scaled(Tensor& to, const Tensor& elements, double factor) {

@@ -32,14 +32,6 @@ void SparseAdamParamState::fields(FieldVisitor& visitor) {
   visitor.field("exp_avg_sq", exp_avg_sq());
 }
 
-SparseAdam::SparseAdam(const std::vector<OptimizerParamGroup>& param_groups, SparseAdamOptions defaults)
-    : Optimizer(param_groups, std::make_unique<SparseAdamOptions>(std::move(defaults))) {}
-
-SparseAdam::SparseAdam(std::vector<Tensor> params, SparseAdamOptions defaults)
-    : SparseAdam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, std::move(defaults)) {}
-
-std::unique_ptr<OptimizerParamState> SparseAdam::new_state() const { return std::make_unique<SparseAdamParamState>(); }
-
 void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                         std::unique_ptr<OptimizerParamState>& state) {
   TENON_CHECK(grad.layout() != kStrided, ValueError, "SparseAdam does not take strided gradients (one of shape ",

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TENON_ARG(T, name): one field of an options struct, read by name(), set by name(value), which returns the struct
 // so that calls chain. A default follows the macro: TENON_ARG(bool, bias) = true;
+//
+// TENON_ARG_OF(Struct, T, name): the same in a base class that several structs share; name(value) returns the Struct
+// that derives from it.
 #pragma once
 
 #include <utility>
@@ -11,6 +14,18 @@
   auto name(T new_##name)->decltype(*this) {               \
     this->name##_ = std::move(new_##name);                 \
     return *this;                                          \
+  }                                                        \
+  const T& name() const noexcept { return this->name##_; } \
+  T& name() noexcept { return this->name##_; }             \
+                                                           \
+ private:                                                  \
+  T name##_
+
+#define TENON_ARG_OF(Struct, T, name)                      \
+ public:                                                   \
+  Struct& name(T new_##name) {                             \
+    this->name##_ = std::move(new_##name);                 \
+    return static_cast<Struct&>(*this);                    \
   }                                                        \
   const T& name() const noexcept { return this->name##_; } \
   T& name() noexcept { return this->name##_; }             \

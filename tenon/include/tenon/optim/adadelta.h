@@ -36,15 +36,14 @@ struct TENON_API AdadeltaParamState : public OptimizerCloneableParamState<Adadel
 };
 
 // Zeiler, 2012.
-class TENON_API Adadelta : public Optimizer {
+class TENON_API Adadelta : public SerialOptimizer<AdadeltaOptions, AdadeltaParamState> {
  public:
-  explicit Adadelta(const std::vector<OptimizerParamGroup>& param_groups, AdadeltaOptions defaults = {});
-  explicit Adadelta(std::vector<Tensor> params, AdadeltaOptions defaults = {});
+  using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
+  void init_state(AdadeltaParamState& state, const Tensor& param, const AdadeltaOptions& options) const override;
+  void update_param(Tensor& param, const Tensor& grad, AdadeltaParamState& state,
+                    const AdadeltaOptions& options) const override;
 };
 
 }  // namespace optim

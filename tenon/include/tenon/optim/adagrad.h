@@ -36,15 +36,14 @@ struct TENON_API AdagradParamState : public OptimizerCloneableParamState<Adagrad
 };
 
 // Duchi and others, 2011. Of a sparse gradient only the rows that it has are read and written.
-class TENON_API Adagrad : public Optimizer {
+class TENON_API Adagrad : public SerialOptimizer<AdagradOptions, AdagradParamState> {
  public:
-  explicit Adagrad(const std::vector<OptimizerParamGroup>& param_groups, AdagradOptions defaults = {});
-  explicit Adagrad(std::vector<Tensor> params, AdagradOptions defaults = {});
+  using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
+  void init_state(AdagradParamState& state, const Tensor& param, const AdagradOptions& options) const override;
+  void update_param(Tensor& param, const Tensor& grad, AdagradParamState& state,
+                    const AdagradOptions& options) const override;
   bool takes_layouts() const override { return true; }
 };
 

@@ -2,60 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tuple>
-
-#include "tenon/optim/optimizer.h"
+#include "tenon/optim/adam_base.h"
 
 namespace tenon {
 namespace optim {
 
-struct TENON_API AdamWOptions : public OptimizerCloneableOptions<AdamWOptions> {
-  AdamWOptions(double lr = 1e-3);
-  // Learning rate.
-  TENON_ARG(double, lr) = 1e-3;
-  using betas_t = std::tuple<double, double>;
-  // Decay of the running mean of gradients and of their squares.
-  TENON_ARG(betas_t, betas) = std::make_tuple(0.9, 0.999);
-  // Keeps the divisor away from zero.
-  TENON_ARG(double, eps) = 1e-8;
-  // The parameter shrinks by lr times this, apart from the gradient.
-  TENON_ARG(double, weight_decay) = 1e-2;
-  // Divides by the largest mean of squares so far.
-  TENON_ARG(bool, amsgrad) = false;
-  // The device counts the steps, so that a step captured in a graph counts in its replays. Its learning rate is that
-  // of the capture.
-  TENON_ARG(bool, capturable) = false;
-
- public:
-  void fields(FieldVisitor& visitor) override;
-  void check() const override;
+struct TENON_API AdamWOptions : public detail::FusedAdamOptions<AdamWOptions> {
+  AdamWOptions(double lr = 1e-3) : FusedAdamOptions(lr, /*weight_decay=*/1e-2) {}
 };
 
-struct TENON_API AdamWParamState : public OptimizerCloneableParamState<AdamWParamState> {
-  // Steps done; state_step counts instead if it is defined.
-  TENON_ARG(int64_t, step) = 0;
-  // With capturable: one int64 on the parameter's device.
-  TENON_ARG(Tensor, state_step);
-  // Running mean of gradients.
-  TENON_ARG(Tensor, exp_avg);
-  // Running mean of their squares.
-  TENON_ARG(Tensor, exp_avg_sq);
-  // Largest of those so far; with amsgrad.
-  TENON_ARG(Tensor, max_exp_avg_sq);
-
- public:
-  void fields(FieldVisitor& visitor) override;
-};
+struct TENON_API AdamWParamState : public detail::FusedAdamParamState<AdamWParamState> {};
 
 // Adam with the weight decay of Loshchilov and Hutter, 2017.
-class TENON_API AdamW : public Optimizer {
+class TENON_API AdamW : public detail::FusedAdam<AdamWOptions, AdamWParamState> {
  public:
-  explicit AdamW(const std::vector<OptimizerParamGroup>& param_groups, AdamWOptions defaults = {});
-  explicit AdamW(std::vector<Tensor> params, AdamWOptions defaults = {});
-
- protected:
-  void update_all(ArrayRef<Item> items, const OptimizerOptions& options) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
+  using FusedAdam::FusedAdam;
 };
 
 }  // namespace optim

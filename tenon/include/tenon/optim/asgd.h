@@ -40,15 +40,14 @@ struct TENON_API ASGDParamState : public OptimizerCloneableParamState<ASGDParamS
 };
 
 // Averaged stochastic gradient descent: Polyak and Juditsky, 1992. The average is the state, ax.
-class TENON_API ASGD : public Optimizer {
+class TENON_API ASGD : public SerialOptimizer<ASGDOptions, ASGDParamState> {
  public:
-  explicit ASGD(const std::vector<OptimizerParamGroup>& param_groups, ASGDOptions defaults = {});
-  explicit ASGD(std::vector<Tensor> params, ASGDOptions defaults = {});
+  using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
+  void init_state(ASGDParamState& state, const Tensor& param, const ASGDOptions& options) const override;
+  void update_param(Tensor& param, const Tensor& grad, ASGDParamState& state,
+                    const ASGDOptions& options) const override;
 };
 
 }  // namespace optim

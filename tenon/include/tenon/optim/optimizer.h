@@ -158,6 +158,40 @@ class TENON_API Optimizer {
   std::unique_ptr<OptimizerOptions> defaults_;
 };
 
+// An optimizer with options and a state for each parameter of its own.
+template <class Options, class ParamState>
+class OptimizerOf : public Optimizer {
+ public:
+  explicit OptimizerOf(const std::vector<OptimizerParamGroup>& param_groups, Options defaults = {})
+      : Optimizer(param_groups, std::make_unique<Options>(std::move(defaults))) {}
+  explicit OptimizerOf(std::vector<Tensor> params, Options defaults = {})
+      : Optimizer(std::move(params), std::make_unique<Options>(std::move(defaults))) {}
+
+ protected:
+  std::unique_ptr<OptimizerParamState> new_state() const override { return std::make_unique<ParamState>(); }
+};
+
+// One that updates a parameter at a time, whose first step makes its state.
+template <class Options, class ParamState>
+class SerialOptimizer : public OptimizerOf<Options, ParamState> {
+ public:
+  using OptimizerOf<Options, ParamState>::OptimizerOf;
+
+ protected:
+  virtual void init_state(ParamState& state, const Tensor& param, const Options& options) const = 0;
+  virtual void update_param(Tensor& param, const Tensor& grad, ParamState& state, const Options& options) const = 0;
+
+  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
+              std::unique_ptr<OptimizerParamState>& state) override {
+    const auto& own_options = static_cast<const Options&>(options);
+    if (!state) {
+      state = this->first_state(param);
+      init_state(static_cast<ParamState&>(*state), param, own_options);
+    }
+    update_param(param, grad, static_cast<ParamState&>(*state), own_options);
+  }
+};
+
 // NotImplementedError if the parameter's device captures a graph, whose replays would not do what `why` says.
 TENON_API void refuse_capture(const Tensor& param, const char* why);
 inline constexpr const char* kFirstStep = "its state is made in the first step; take that before the capture";

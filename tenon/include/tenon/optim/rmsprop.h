@@ -42,15 +42,14 @@ struct TENON_API RMSpropParamState : public OptimizerCloneableParamState<RMSprop
 };
 
 // Hinton, lecture 6e; centered is of Graves, 2013.
-class TENON_API RMSprop : public Optimizer {
+class TENON_API RMSprop : public SerialOptimizer<RMSpropOptions, RMSpropParamState> {
  public:
-  explicit RMSprop(const std::vector<OptimizerParamGroup>& param_groups, RMSpropOptions defaults = {});
-  explicit RMSprop(std::vector<Tensor> params, RMSpropOptions defaults = {});
+  using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
+  void init_state(RMSpropParamState& state, const Tensor& param, const RMSpropOptions& options) const override;
+  void update_param(Tensor& param, const Tensor& grad, RMSpropParamState& state,
+                    const RMSpropOptions& options) const override;
 };
 
 }  // namespace optim

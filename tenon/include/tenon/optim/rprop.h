@@ -38,15 +38,14 @@ struct TENON_API RpropParamState : public OptimizerCloneableParamState<RpropPara
 };
 
 // Riedmiller and Braun, 1993: only the signs of gradients count.
-class TENON_API Rprop : public Optimizer {
+class TENON_API Rprop : public SerialOptimizer<RpropOptions, RpropParamState> {
  public:
-  explicit Rprop(const std::vector<OptimizerParamGroup>& param_groups, RpropOptions defaults = {});
-  explicit Rprop(std::vector<Tensor> params, RpropOptions defaults = {});
+  using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
-              std::unique_ptr<OptimizerParamState>& state) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
+  void init_state(RpropParamState& state, const Tensor& param, const RpropOptions& options) const override;
+  void update_param(Tensor& param, const Tensor& grad, RpropParamState& state,
+                    const RpropOptions& options) const override;
 };
 
 }  // namespace optim

@@ -35,14 +35,12 @@ struct TENON_API SGDParamState : public OptimizerCloneableParamState<SGDParamSta
 
 // Stochastic gradient descent, with momentum or without. Gradients may have a layout of their own, but not with
 // weight_decay; the momentum then has it, too.
-class TENON_API SGD : public Optimizer {
+class TENON_API SGD : public OptimizerOf<SGDOptions, SGDParamState> {
  public:
-  explicit SGD(const std::vector<OptimizerParamGroup>& param_groups, SGDOptions defaults);
-  explicit SGD(std::vector<Tensor> params, SGDOptions defaults);
+  using OptimizerOf::OptimizerOf;
 
  protected:
   void update_all(ArrayRef<Item> items, const OptimizerOptions& options) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
   bool takes_layouts() const override { return true; }
 };
 

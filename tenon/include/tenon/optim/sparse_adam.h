@@ -38,15 +38,13 @@ struct TENON_API SparseAdamParamState : public OptimizerCloneableParamState<Spar
 
 // Adam for strided parameters with sparse gradients: the means and the parameter change where the gradient has
 // elements, and a step costs as much as those.
-class TENON_API SparseAdam : public Optimizer {
+class TENON_API SparseAdam : public OptimizerOf<SparseAdamOptions, SparseAdamParamState> {
  public:
-  explicit SparseAdam(const std::vector<OptimizerParamGroup>& param_groups, SparseAdamOptions defaults = {});
-  explicit SparseAdam(std::vector<Tensor> params, SparseAdamOptions defaults = {});
+  using OptimizerOf::OptimizerOf;
 
  protected:
   void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
               std::unique_ptr<OptimizerParamState>& state) override;
-  std::unique_ptr<OptimizerParamState> new_state() const override;
   bool takes_layouts() const override { return true; }
 };
 
