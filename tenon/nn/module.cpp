@@ -10,6 +10,7 @@
 #include <typeinfo>
 #include <unordered_set>
 
+#include "tenon/autograd/zero_grad.h"
 #include "tenon/core/log.h"
 #include "tenon/ops.h"
 
@@ -201,15 +202,7 @@ void Module::to(Device device, bool non_blocking) {
 void Module::zero_grad(bool set_to_none) {
   for (auto& child : children_) child.value()->zero_grad(set_to_none);
   for (auto& p : parameters_) {
-    if (!p.value().defined()) continue;
-    Tensor& grad = p.value().mutable_grad();
-    if (!grad.defined()) continue;
-    if (set_to_none) {
-      grad.reset();
-    } else {
-      grad = grad.detach();
-      grad.zero_();
-    }
+    if (p.value().defined()) autograd::zero_grad(p.value(), set_to_none);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <unordered_set>
 
+#include "tenon/autograd/zero_grad.h"
 #include "tenon/core/graph.h"
 #include "tenon/ops.h"
 #include "tenon/optim/layouts.h"
@@ -95,16 +96,7 @@ Tensor Optimizer::step(LossClosure closure) {
 
 void Optimizer::zero_grad(bool set_to_none) {
   for (auto& group : param_groups_) {
-    for (Tensor& p : group.params()) {
-      Tensor& grad = p.mutable_grad();
-      if (!grad.defined()) continue;
-      if (set_to_none) {
-        grad.reset();
-      } else {
-        grad = grad.detach();
-        grad.zero_();
-      }
-    }
+    for (const Tensor& p : group.params()) autograd::zero_grad(p, set_to_none);
   }
 }
 

@@ -10,17 +10,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "tenon/archives.h"
 #include "tenon/arg.h"
 #include "tenon/function_ref.h"
 #include "tenon/ordered_dict.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
-
-namespace serialize {
-class OutputArchive;
-class InputArchive;
-}  // namespace serialize
 
 namespace nn {
 

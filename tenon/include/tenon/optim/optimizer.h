@@ -10,16 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tenon/archives.h"
 #include "tenon/arg.h"
 #include "tenon/function_ref.h"
 #include "tenon/tensor.h"
 
 namespace tenon {
-
-namespace serialize {
-class OutputArchive;
-class InputArchive;
-}  // namespace serialize
 
 namespace optim {
 
