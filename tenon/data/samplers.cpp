@@ -100,74 +100,69 @@ void StreamSampler::load(serialize::InputArchive& archive) {
   examples_retrieved_so_far_ = std::min(load_index(archive, "examples_retrieved_so_far"), epoch_size_);
 }
 
-DistributedRandomSampler::DistributedRandomSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
-                                                   bool allow_duplicates)
-    : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
-  reset(size);
-}
-void DistributedRandomSampler::reset(std::optional<std::size_t> new_size) {
+void DistributedIndexSampler::reset(std::optional<std::size_t> new_size) {
   if (new_size) size_ = *new_size;
-  populate_indices();
+  populate();
   sample_index_ = begin_index_;
 }
-void DistributedRandomSampler::populate_indices() {
-  std::size_t local = local_sample_count();
-  std::size_t total = size_ > 0 ? local * num_replicas_ : 0;
+void DistributedIndexSampler::populate() {
+  const std::size_t local = local_sample_count();
+  begin_index_ = rank_ * local;
+  end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
+}
+std::optional<std::vector<std::size_t>> DistributedIndexSampler::next(std::size_t batch_size) {
+  const std::size_t n = std::min(batch_size, end_index_ - sample_index_);
+  if (n == 0) return std::nullopt;
+  std::vector<std::size_t> out = examples(sample_index_, n);
+  sample_index_ += n;
+  return out;
+}
+void DistributedIndexSampler::save(serialize::OutputArchive& archive) const {
+  save_index(archive, "sample_index_", sample_index_);
+}
+void DistributedIndexSampler::load(serialize::InputArchive& archive) {
+  sample_index_ = std::clamp(load_index(archive, "sample_index_"), begin_index_, end_index_);
+}
+
+DistributedRandomSampler::DistributedRandomSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
+                                                   bool allow_duplicates)
+    : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates) {
+  reset(size);
+}
+void DistributedRandomSampler::populate() {
+  const std::size_t total = size_ > 0 ? local_sample_count() * num_replicas_ : 0;
   // As libtorch: the first examples fill up, or the last are left out, before the order is drawn.
   all_indices_ = range(0, total);
   for (std::size_t i = size_; i < total; ++i) all_indices_[i] = i % size_;
   // Not std::shuffle: its order depends on the standard library, and ranks may differ in that.
   std::mt19937_64 rng(epoch_);
   for (std::size_t i = total; i > 1; --i) std::swap(all_indices_[i - 1], all_indices_[rng() % i]);
-  begin_index_ = rank_ * local;
-  end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
+  DistributedIndexSampler::populate();
 }
-std::optional<std::vector<std::size_t>> DistributedRandomSampler::next(std::size_t batch_size) {
-  std::size_t n = std::min(batch_size, end_index_ - sample_index_);
-  if (n == 0) return std::nullopt;
-  auto first = all_indices_.begin() + static_cast<std::ptrdiff_t>(sample_index_);
-  sample_index_ += n;
+std::vector<std::size_t> DistributedRandomSampler::examples(std::size_t begin, std::size_t n) const {
+  const auto first = all_indices_.begin() + static_cast<std::ptrdiff_t>(begin);
   return std::vector<std::size_t>(first, first + static_cast<std::ptrdiff_t>(n));
 }
 void DistributedRandomSampler::save(serialize::OutputArchive& archive) const {
-  save_index(archive, "sample_index_", sample_index_);
+  DistributedIndexSampler::save(archive);
   save_index(archive, "epoch_", epoch_);
 }
 void DistributedRandomSampler::load(serialize::InputArchive& archive) {
   const std::size_t epoch = load_index(archive, "epoch_"), index = load_index(archive, "sample_index_");
   set_epoch(epoch);
-  populate_indices();
+  populate();
   sample_index_ = std::clamp(index, begin_index_, end_index_);
 }
 
 DistributedSequentialSampler::DistributedSequentialSampler(std::size_t size, std::size_t num_replicas, std::size_t rank,
                                                            bool allow_duplicates)
-    : DistributedSampler(size, num_replicas, rank, allow_duplicates) {
+    : DistributedIndexSampler(size, num_replicas, rank, allow_duplicates) {
   reset(size);
 }
-void DistributedSequentialSampler::reset(std::optional<std::size_t> new_size) {
-  if (new_size) size_ = *new_size;
-  populate_range();
-  sample_index_ = begin_index_;
-}
-void DistributedSequentialSampler::populate_range() {
-  std::size_t local = local_sample_count();
-  begin_index_ = rank_ * local;
-  end_index_ = size_ > 0 ? begin_index_ + local : begin_index_;
-}
-std::optional<std::vector<std::size_t>> DistributedSequentialSampler::next(std::size_t batch_size) {
-  std::size_t n = std::min(batch_size, end_index_ - sample_index_);
-  if (n == 0) return std::nullopt;
-  std::vector<std::size_t> out = range(sample_index_, n);
+std::vector<std::size_t> DistributedSequentialSampler::examples(std::size_t begin, std::size_t n) const {
+  std::vector<std::size_t> out = range(begin, n);
   for (auto& i : out) i %= size_;
-  sample_index_ += n;
   return out;
-}
-void DistributedSequentialSampler::save(serialize::OutputArchive& archive) const {
-  save_index(archive, "sample_index_", sample_index_);
-}
-void DistributedSequentialSampler::load(serialize::InputArchive& archive) {
-  sample_index_ = std::clamp(load_index(archive, "sample_index_"), begin_index_, end_index_);
 }
 
 }  // namespace tenon::data::samplers

@@ -7,12 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "tenon/archives.h"
 #include "tenon/tensor.h"
-
-namespace tenon::serialize {
-class OutputArchive;
-class InputArchive;
-}  // namespace tenon::serialize
 
 namespace tenon::data::samplers {
 
@@ -105,37 +101,49 @@ class DistributedSampler : public Sampler<BatchRequest> {
   bool allow_duplicates_;
 };
 
-// The order depends on the epoch alone, so every rank knows it.
-class TENON_API DistributedRandomSampler : public DistributedSampler<> {
+// Hands out the indices of its share, one after the other.
+class TENON_API DistributedIndexSampler : public DistributedSampler<> {
  public:
-  DistributedRandomSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0,
-                           bool allow_duplicates = true);
+  using DistributedSampler::DistributedSampler;
   void reset(std::optional<std::size_t> new_size = std::nullopt) override;
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
   void save(serialize::OutputArchive& archive) const override;
   void load(serialize::InputArchive& archive) override;
   std::size_t index() const noexcept { return sample_index_; }
 
- private:
-  void populate_indices();
+ protected:
+  // Settles the order of all examples and the bounds of the share in it.
+  virtual void populate();
+  // The examples at n positions of that order, from begin on.
+  virtual std::vector<std::size_t> examples(std::size_t begin, std::size_t n) const = 0;
+
   std::size_t begin_index_ = 0, end_index_ = 0, sample_index_ = 0;
+};
+
+// The order depends on the epoch alone, so every rank knows it.
+class TENON_API DistributedRandomSampler : public DistributedIndexSampler {
+ public:
+  DistributedRandomSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0,
+                           bool allow_duplicates = true);
+  void save(serialize::OutputArchive& archive) const override;
+  void load(serialize::InputArchive& archive) override;
+
+ protected:
+  void populate() override;
+  std::vector<std::size_t> examples(std::size_t begin, std::size_t n) const override;
+
+ private:
   std::vector<std::size_t> all_indices_;
 };
 
 // A contiguous share.
-class TENON_API DistributedSequentialSampler : public DistributedSampler<> {
+class TENON_API DistributedSequentialSampler : public DistributedIndexSampler {
  public:
   DistributedSequentialSampler(std::size_t size, std::size_t num_replicas = 1, std::size_t rank = 0,
                                bool allow_duplicates = true);
-  void reset(std::optional<std::size_t> new_size = std::nullopt) override;
-  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
-  void save(serialize::OutputArchive& archive) const override;
-  void load(serialize::InputArchive& archive) override;
-  std::size_t index() const noexcept { return sample_index_; }
 
- private:
-  void populate_range();
-  std::size_t begin_index_ = 0, end_index_ = 0, sample_index_ = 0;
+ protected:
+  std::vector<std::size_t> examples(std::size_t begin, std::size_t n) const override;
 };
 
 }  // namespace tenon::data::samplers
