@@ -7,6 +7,7 @@
 
 #include "tenon/nn/cloneable.h"
 #include "tenon/nn/modules/any.h"
+#include "tenon/nn/modules/module_sequence.h"
 
 namespace tenon {
 namespace nn {
@@ -26,11 +27,9 @@ std::shared_ptr<Module> to_module_ptr(M&& module) {
 }
 }  // namespace detail
 
-class TENON_API ModuleListImpl : public Cloneable<ModuleListImpl> {
+class TENON_API ModuleListImpl : public Cloneable<ModuleListImpl>,
+                                 public detail::ModuleSequence<std::shared_ptr<Module>> {
  public:
-  using Iterator = std::vector<std::shared_ptr<Module>>::iterator;
-  using ConstIterator = std::vector<std::shared_ptr<Module>>::const_iterator;
-
   ModuleListImpl() = default;
   template <class Head, class... Tail,
             class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, ModuleListImpl> || (sizeof...(Tail) > 0)>>
@@ -57,10 +56,6 @@ class TENON_API ModuleListImpl : public Cloneable<ModuleListImpl> {
     insert_at(index, detail::to_module_ptr(std::forward<M>(module)));
   }
 
-  Iterator begin() { return modules_.begin(); }
-  ConstIterator begin() const { return modules_.begin(); }
-  Iterator end() { return modules_.end(); }
-  ConstIterator end() const { return modules_.end(); }
   template <class T>
   T& at(std::size_t index) {
     return *ptr<T>(index);
@@ -77,13 +72,10 @@ class TENON_API ModuleListImpl : public Cloneable<ModuleListImpl> {
     return out;
   }
   std::shared_ptr<Module> operator[](std::size_t index) const { return ptr(index); }
-  std::size_t size() const noexcept { return modules_.size(); }
-  bool is_empty() const noexcept { return modules_.empty(); }
 
  private:
   void append(std::shared_ptr<Module> module);
   void insert_at(std::size_t index, std::shared_ptr<Module> module);
-  std::vector<std::shared_ptr<Module>> modules_;
 };
 TENON_MODULE(ModuleList);
 

@@ -5,15 +5,13 @@
 
 #include "tenon/nn/cloneable.h"
 #include "tenon/nn/modules/any.h"
+#include "tenon/nn/modules/module_sequence.h"
 
 namespace tenon {
 namespace nn {
 
-class TENON_API SequentialImpl : public Cloneable<SequentialImpl> {
+class TENON_API SequentialImpl : public Cloneable<SequentialImpl>, public detail::ModuleSequence<AnyModule> {
  public:
-  using Iterator = std::vector<AnyModule>::iterator;
-  using ConstIterator = std::vector<AnyModule>::const_iterator;
-
   SequentialImpl() = default;
   explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
   explicit SequentialImpl(std::initializer_list<NamedAnyModule> modules);
@@ -53,10 +51,6 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl> {
     for (const auto& module : container) push_back(module);
   }
 
-  Iterator begin() { return modules_.begin(); }
-  ConstIterator begin() const { return modules_.begin(); }
-  Iterator end() { return modules_.end(); }
-  ConstIterator end() const { return modules_.end(); }
   template <class T>
   T& at(std::size_t index) {
     return any(index).template get<T>();
@@ -71,14 +65,11 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl> {
     return any(index).template ptr<T>();
   }
   std::shared_ptr<Module> operator[](std::size_t index) const { return ptr(index); }
-  std::size_t size() const noexcept { return modules_.size(); }
-  bool is_empty() const noexcept { return modules_.empty(); }
 
  private:
   void append(std::string name, AnyModule module);
   AnyModule& any(std::size_t index);
   const AnyModule& any(std::size_t index) const;
-  std::vector<AnyModule> modules_;
 };
 
 class Sequential : public ModuleHolder<SequentialImpl> {
