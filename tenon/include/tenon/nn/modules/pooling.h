@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 
 #include "tenon/nn/cloneable.h"
 #include "tenon/nn/options/pooling.h"
@@ -11,189 +12,177 @@
 namespace tenon {
 namespace nn {
 
-class TENON_API AvgPool1dImpl : public Cloneable<AvgPool1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API AvgPoolImpl : public Cloneable<Derived> {
  public:
-  explicit AvgPool1dImpl(ExpandingArray<1> kernel_size);
-  explicit AvgPool1dImpl(const AvgPool1dOptions& options_);
-  void reset() override;
+  explicit AvgPoolImpl(ExpandingArray<D> kernel_size) : AvgPoolImpl(AvgPoolOptions<D>(kernel_size)) {}
+  explicit AvgPoolImpl(const AvgPoolOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
 
-  AvgPool1dOptions options;
+  AvgPoolOptions<D> options;
+};
+
+class TENON_API AvgPool1dImpl : public AvgPoolImpl<1, AvgPool1dImpl> {
+ public:
+  using AvgPoolImpl::AvgPoolImpl;
+  Tensor forward(const Tensor& input);
 };
 TENON_MODULE(AvgPool1d);
 
-class TENON_API AvgPool2dImpl : public Cloneable<AvgPool2dImpl> {
+class TENON_API AvgPool2dImpl : public AvgPoolImpl<2, AvgPool2dImpl> {
  public:
-  explicit AvgPool2dImpl(ExpandingArray<2> kernel_size);
-  explicit AvgPool2dImpl(const AvgPool2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using AvgPoolImpl::AvgPoolImpl;
   Tensor forward(const Tensor& input);
-
-  AvgPool2dOptions options;
 };
 TENON_MODULE(AvgPool2d);
 
-class TENON_API AvgPool3dImpl : public Cloneable<AvgPool3dImpl> {
+class TENON_API AvgPool3dImpl : public AvgPoolImpl<3, AvgPool3dImpl> {
  public:
-  explicit AvgPool3dImpl(ExpandingArray<3> kernel_size);
-  explicit AvgPool3dImpl(const AvgPool3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using AvgPoolImpl::AvgPoolImpl;
   Tensor forward(const Tensor& input);
-
-  AvgPool3dOptions options;
 };
 TENON_MODULE(AvgPool3d);
 
-class TENON_API MaxPool1dImpl : public Cloneable<MaxPool1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API MaxPoolImpl : public Cloneable<Derived> {
  public:
-  explicit MaxPool1dImpl(ExpandingArray<1> kernel_size);
-  explicit MaxPool1dImpl(const MaxPool1dOptions& options_);
-  void reset() override;
+  explicit MaxPoolImpl(ExpandingArray<D> kernel_size) : MaxPoolImpl(MaxPoolOptions<D>(kernel_size)) {}
+  explicit MaxPoolImpl(const MaxPoolOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
+
+  MaxPoolOptions<D> options;
+};
+
+class TENON_API MaxPool1dImpl : public MaxPoolImpl<1, MaxPool1dImpl> {
+ public:
+  using MaxPoolImpl::MaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
-
-  MaxPool1dOptions options;
 };
 TENON_MODULE(MaxPool1d);
 
-class TENON_API MaxPool2dImpl : public Cloneable<MaxPool2dImpl> {
+class TENON_API MaxPool2dImpl : public MaxPoolImpl<2, MaxPool2dImpl> {
  public:
-  explicit MaxPool2dImpl(ExpandingArray<2> kernel_size);
-  explicit MaxPool2dImpl(const MaxPool2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using MaxPoolImpl::MaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
-
-  MaxPool2dOptions options;
 };
 TENON_MODULE(MaxPool2d);
 
-class TENON_API MaxPool3dImpl : public Cloneable<MaxPool3dImpl> {
+class TENON_API MaxPool3dImpl : public MaxPoolImpl<3, MaxPool3dImpl> {
  public:
-  explicit MaxPool3dImpl(ExpandingArray<3> kernel_size);
-  explicit MaxPool3dImpl(const MaxPool3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using MaxPoolImpl::MaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
-
-  MaxPool3dOptions options;
 };
 TENON_MODULE(MaxPool3d);
 
-class TENON_API AdaptiveAvgPool1dImpl : public Cloneable<AdaptiveAvgPool1dImpl> {
- public:
-  explicit AdaptiveAvgPool1dImpl(ExpandingArray<1> output_size);
-  explicit AdaptiveAvgPool1dImpl(const AdaptiveAvgPool1dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
+namespace detail {
+// The size of a result; beyond one dimension, nullopt keeps the size of the input.
+template <std::size_t D>
+using AdaptiveSize = std::conditional_t<D == 1, ExpandingArray<1>, ExpandingArrayWithOptionalElem<D>>;
+}  // namespace detail
 
-  AdaptiveAvgPool1dOptions options;
+template <std::size_t D, class Derived>
+class TENON_API AdaptiveAvgPoolImpl : public Cloneable<Derived> {
+ public:
+  using Options = AdaptiveAvgPoolOptions<detail::AdaptiveSize<D>>;
+  explicit AdaptiveAvgPoolImpl(detail::AdaptiveSize<D> output_size) : AdaptiveAvgPoolImpl(Options(output_size)) {}
+  explicit AdaptiveAvgPoolImpl(const Options& options_) : options(options_) {}
+  void reset() override {}
+  void pretty_print(std::ostream& stream) const override;
+
+  Options options;
+};
+
+class TENON_API AdaptiveAvgPool1dImpl : public AdaptiveAvgPoolImpl<1, AdaptiveAvgPool1dImpl> {
+ public:
+  using AdaptiveAvgPoolImpl::AdaptiveAvgPoolImpl;
+  Tensor forward(const Tensor& input);
 };
 TENON_MODULE(AdaptiveAvgPool1d);
 
-class TENON_API AdaptiveAvgPool2dImpl : public Cloneable<AdaptiveAvgPool2dImpl> {
+class TENON_API AdaptiveAvgPool2dImpl : public AdaptiveAvgPoolImpl<2, AdaptiveAvgPool2dImpl> {
  public:
-  explicit AdaptiveAvgPool2dImpl(ExpandingArrayWithOptionalElem<2> output_size);
-  explicit AdaptiveAvgPool2dImpl(const AdaptiveAvgPool2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using AdaptiveAvgPoolImpl::AdaptiveAvgPoolImpl;
   Tensor forward(const Tensor& input);
-
-  AdaptiveAvgPool2dOptions options;
 };
 TENON_MODULE(AdaptiveAvgPool2d);
 
-class TENON_API AdaptiveAvgPool3dImpl : public Cloneable<AdaptiveAvgPool3dImpl> {
+class TENON_API AdaptiveAvgPool3dImpl : public AdaptiveAvgPoolImpl<3, AdaptiveAvgPool3dImpl> {
  public:
-  explicit AdaptiveAvgPool3dImpl(ExpandingArrayWithOptionalElem<3> output_size);
-  explicit AdaptiveAvgPool3dImpl(const AdaptiveAvgPool3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using AdaptiveAvgPoolImpl::AdaptiveAvgPoolImpl;
   Tensor forward(const Tensor& input);
-
-  AdaptiveAvgPool3dOptions options;
 };
 TENON_MODULE(AdaptiveAvgPool3d);
 
-class TENON_API AdaptiveMaxPool1dImpl : public Cloneable<AdaptiveMaxPool1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API AdaptiveMaxPoolImpl : public Cloneable<Derived> {
  public:
-  explicit AdaptiveMaxPool1dImpl(ExpandingArray<1> output_size);
-  explicit AdaptiveMaxPool1dImpl(const AdaptiveMaxPool1dOptions& options_);
-  void reset() override;
+  using Options = AdaptiveMaxPoolOptions<detail::AdaptiveSize<D>>;
+  explicit AdaptiveMaxPoolImpl(detail::AdaptiveSize<D> output_size) : AdaptiveMaxPoolImpl(Options(output_size)) {}
+  explicit AdaptiveMaxPoolImpl(const Options& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
+
+  Options options;
+};
+
+class TENON_API AdaptiveMaxPool1dImpl : public AdaptiveMaxPoolImpl<1, AdaptiveMaxPool1dImpl> {
+ public:
+  using AdaptiveMaxPoolImpl::AdaptiveMaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
-
-  AdaptiveMaxPool1dOptions options;
 };
 TENON_MODULE(AdaptiveMaxPool1d);
 
-class TENON_API AdaptiveMaxPool2dImpl : public Cloneable<AdaptiveMaxPool2dImpl> {
+class TENON_API AdaptiveMaxPool2dImpl : public AdaptiveMaxPoolImpl<2, AdaptiveMaxPool2dImpl> {
  public:
-  explicit AdaptiveMaxPool2dImpl(ExpandingArrayWithOptionalElem<2> output_size);
-  explicit AdaptiveMaxPool2dImpl(const AdaptiveMaxPool2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using AdaptiveMaxPoolImpl::AdaptiveMaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
-
-  AdaptiveMaxPool2dOptions options;
 };
 TENON_MODULE(AdaptiveMaxPool2d);
 
-class TENON_API AdaptiveMaxPool3dImpl : public Cloneable<AdaptiveMaxPool3dImpl> {
+class TENON_API AdaptiveMaxPool3dImpl : public AdaptiveMaxPoolImpl<3, AdaptiveMaxPool3dImpl> {
  public:
-  explicit AdaptiveMaxPool3dImpl(ExpandingArrayWithOptionalElem<3> output_size);
-  explicit AdaptiveMaxPool3dImpl(const AdaptiveMaxPool3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using AdaptiveMaxPoolImpl::AdaptiveMaxPoolImpl;
   Tensor forward(const Tensor& input);
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
-
-  AdaptiveMaxPool3dOptions options;
 };
 TENON_MODULE(AdaptiveMaxPool3d);
 
-class TENON_API LPPool1dImpl : public Cloneable<LPPool1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API LPPoolImpl : public Cloneable<Derived> {
  public:
-  LPPool1dImpl(double norm_type, ExpandingArray<1> kernel_size);
-  explicit LPPool1dImpl(const LPPool1dOptions& options_);
-  void reset() override;
+  LPPoolImpl(double norm_type, ExpandingArray<D> kernel_size) : LPPoolImpl(LPPoolOptions<D>(norm_type, kernel_size)) {}
+  explicit LPPoolImpl(const LPPoolOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
 
-  LPPool1dOptions options;
+  LPPoolOptions<D> options;
+};
+
+class TENON_API LPPool1dImpl : public LPPoolImpl<1, LPPool1dImpl> {
+ public:
+  using LPPoolImpl::LPPoolImpl;
+  Tensor forward(const Tensor& input);
 };
 TENON_MODULE(LPPool1d);
 
-class TENON_API LPPool2dImpl : public Cloneable<LPPool2dImpl> {
+class TENON_API LPPool2dImpl : public LPPoolImpl<2, LPPool2dImpl> {
  public:
-  LPPool2dImpl(double norm_type, ExpandingArray<2> kernel_size);
-  explicit LPPool2dImpl(const LPPool2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using LPPoolImpl::LPPoolImpl;
   Tensor forward(const Tensor& input);
-
-  LPPool2dOptions options;
 };
 TENON_MODULE(LPPool2d);
 
-class TENON_API LPPool3dImpl : public Cloneable<LPPool3dImpl> {
+class TENON_API LPPool3dImpl : public LPPoolImpl<3, LPPool3dImpl> {
  public:
-  LPPool3dImpl(double norm_type, ExpandingArray<3> kernel_size);
-  explicit LPPool3dImpl(const LPPool3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
+  using LPPoolImpl::LPPoolImpl;
   Tensor forward(const Tensor& input);
-
-  LPPool3dOptions options;
 };
 TENON_MODULE(LPPool3d);
 
