@@ -9,183 +9,154 @@
 namespace tenon {
 namespace nn {
 
-class TENON_API ReflectionPad1dImpl : public Cloneable<ReflectionPad1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API ReflectionPadImpl : public Cloneable<Derived> {
  public:
-  explicit ReflectionPad1dImpl(ExpandingArray<2> padding);
-  explicit ReflectionPad1dImpl(const ReflectionPad1dOptions& options_);
-  void reset() override;
+  explicit ReflectionPadImpl(ExpandingArray<D * 2> padding) : ReflectionPadImpl(ReflectionPadOptions<D>(padding)) {}
+  explicit ReflectionPadImpl(const ReflectionPadOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 
-  ReflectionPad1dOptions options;
+  ReflectionPadOptions<D> options;
+};
+
+class TENON_API ReflectionPad1dImpl : public ReflectionPadImpl<1, ReflectionPad1dImpl> {
+ public:
+  using ReflectionPadImpl::ReflectionPadImpl;
 };
 TENON_MODULE(ReflectionPad1d);
 
-class TENON_API ReflectionPad2dImpl : public Cloneable<ReflectionPad2dImpl> {
+class TENON_API ReflectionPad2dImpl : public ReflectionPadImpl<2, ReflectionPad2dImpl> {
  public:
-  explicit ReflectionPad2dImpl(ExpandingArray<4> padding);
-  explicit ReflectionPad2dImpl(const ReflectionPad2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ReflectionPad2dOptions options;
+  using ReflectionPadImpl::ReflectionPadImpl;
 };
 TENON_MODULE(ReflectionPad2d);
 
-class TENON_API ReflectionPad3dImpl : public Cloneable<ReflectionPad3dImpl> {
+class TENON_API ReflectionPad3dImpl : public ReflectionPadImpl<3, ReflectionPad3dImpl> {
  public:
-  explicit ReflectionPad3dImpl(ExpandingArray<6> padding);
-  explicit ReflectionPad3dImpl(const ReflectionPad3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ReflectionPad3dOptions options;
+  using ReflectionPadImpl::ReflectionPadImpl;
 };
 TENON_MODULE(ReflectionPad3d);
 
-class TENON_API ReplicationPad1dImpl : public Cloneable<ReplicationPad1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API ReplicationPadImpl : public Cloneable<Derived> {
  public:
-  explicit ReplicationPad1dImpl(ExpandingArray<2> padding);
-  explicit ReplicationPad1dImpl(const ReplicationPad1dOptions& options_);
-  void reset() override;
+  explicit ReplicationPadImpl(ExpandingArray<D * 2> padding) : ReplicationPadImpl(ReplicationPadOptions<D>(padding)) {}
+  explicit ReplicationPadImpl(const ReplicationPadOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 
-  ReplicationPad1dOptions options;
+  ReplicationPadOptions<D> options;
+};
+
+class TENON_API ReplicationPad1dImpl : public ReplicationPadImpl<1, ReplicationPad1dImpl> {
+ public:
+  using ReplicationPadImpl::ReplicationPadImpl;
 };
 TENON_MODULE(ReplicationPad1d);
 
-class TENON_API ReplicationPad2dImpl : public Cloneable<ReplicationPad2dImpl> {
+class TENON_API ReplicationPad2dImpl : public ReplicationPadImpl<2, ReplicationPad2dImpl> {
  public:
-  explicit ReplicationPad2dImpl(ExpandingArray<4> padding);
-  explicit ReplicationPad2dImpl(const ReplicationPad2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ReplicationPad2dOptions options;
+  using ReplicationPadImpl::ReplicationPadImpl;
 };
 TENON_MODULE(ReplicationPad2d);
 
-class TENON_API ReplicationPad3dImpl : public Cloneable<ReplicationPad3dImpl> {
+class TENON_API ReplicationPad3dImpl : public ReplicationPadImpl<3, ReplicationPad3dImpl> {
  public:
-  explicit ReplicationPad3dImpl(ExpandingArray<6> padding);
-  explicit ReplicationPad3dImpl(const ReplicationPad3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ReplicationPad3dOptions options;
+  using ReplicationPadImpl::ReplicationPadImpl;
 };
 TENON_MODULE(ReplicationPad3d);
 
-class TENON_API ZeroPad1dImpl : public Cloneable<ZeroPad1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API ZeroPadImpl : public Cloneable<Derived> {
  public:
-  explicit ZeroPad1dImpl(ExpandingArray<2> padding);
-  explicit ZeroPad1dImpl(const ZeroPad1dOptions& options_);
-  void reset() override;
+  explicit ZeroPadImpl(ExpandingArray<D * 2> padding) : ZeroPadImpl(ZeroPadOptions<D>(padding)) {}
+  explicit ZeroPadImpl(const ZeroPadOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 
-  ZeroPad1dOptions options;
+  ZeroPadOptions<D> options;
+};
+
+class TENON_API ZeroPad1dImpl : public ZeroPadImpl<1, ZeroPad1dImpl> {
+ public:
+  using ZeroPadImpl::ZeroPadImpl;
 };
 TENON_MODULE(ZeroPad1d);
 
-class TENON_API ZeroPad2dImpl : public Cloneable<ZeroPad2dImpl> {
+class TENON_API ZeroPad2dImpl : public ZeroPadImpl<2, ZeroPad2dImpl> {
  public:
-  explicit ZeroPad2dImpl(ExpandingArray<4> padding);
-  explicit ZeroPad2dImpl(const ZeroPad2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ZeroPad2dOptions options;
+  using ZeroPadImpl::ZeroPadImpl;
 };
 TENON_MODULE(ZeroPad2d);
 
-class TENON_API ZeroPad3dImpl : public Cloneable<ZeroPad3dImpl> {
+class TENON_API ZeroPad3dImpl : public ZeroPadImpl<3, ZeroPad3dImpl> {
  public:
-  explicit ZeroPad3dImpl(ExpandingArray<6> padding);
-  explicit ZeroPad3dImpl(const ZeroPad3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ZeroPad3dOptions options;
+  using ZeroPadImpl::ZeroPadImpl;
 };
 TENON_MODULE(ZeroPad3d);
 
-class TENON_API CircularPad1dImpl : public Cloneable<CircularPad1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API CircularPadImpl : public Cloneable<Derived> {
  public:
-  explicit CircularPad1dImpl(ExpandingArray<2> padding);
-  explicit CircularPad1dImpl(const CircularPad1dOptions& options_);
-  void reset() override;
+  explicit CircularPadImpl(ExpandingArray<D * 2> padding) : CircularPadImpl(CircularPadOptions<D>(padding)) {}
+  explicit CircularPadImpl(const CircularPadOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 
-  CircularPad1dOptions options;
+  CircularPadOptions<D> options;
+};
+
+class TENON_API CircularPad1dImpl : public CircularPadImpl<1, CircularPad1dImpl> {
+ public:
+  using CircularPadImpl::CircularPadImpl;
 };
 TENON_MODULE(CircularPad1d);
 
-class TENON_API CircularPad2dImpl : public Cloneable<CircularPad2dImpl> {
+class TENON_API CircularPad2dImpl : public CircularPadImpl<2, CircularPad2dImpl> {
  public:
-  explicit CircularPad2dImpl(ExpandingArray<4> padding);
-  explicit CircularPad2dImpl(const CircularPad2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  CircularPad2dOptions options;
+  using CircularPadImpl::CircularPadImpl;
 };
 TENON_MODULE(CircularPad2d);
 
-class TENON_API CircularPad3dImpl : public Cloneable<CircularPad3dImpl> {
+class TENON_API CircularPad3dImpl : public CircularPadImpl<3, CircularPad3dImpl> {
  public:
-  explicit CircularPad3dImpl(ExpandingArray<6> padding);
-  explicit CircularPad3dImpl(const CircularPad3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  CircularPad3dOptions options;
+  using CircularPadImpl::CircularPadImpl;
 };
 TENON_MODULE(CircularPad3d);
 
-class TENON_API ConstantPad1dImpl : public Cloneable<ConstantPad1dImpl> {
+template <std::size_t D, class Derived>
+class TENON_API ConstantPadImpl : public Cloneable<Derived> {
  public:
-  ConstantPad1dImpl(ExpandingArray<2> padding, double value);
-  explicit ConstantPad1dImpl(const ConstantPad1dOptions& options_);
-  void reset() override;
+  ConstantPadImpl(ExpandingArray<D * 2> padding, double value)
+      : ConstantPadImpl(ConstantPadOptions<D>(padding, value)) {}
+  explicit ConstantPadImpl(const ConstantPadOptions<D>& options_) : options(options_) {}
+  void reset() override {}
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 
-  ConstantPad1dOptions options;
+  ConstantPadOptions<D> options;
+};
+
+class TENON_API ConstantPad1dImpl : public ConstantPadImpl<1, ConstantPad1dImpl> {
+ public:
+  using ConstantPadImpl::ConstantPadImpl;
 };
 TENON_MODULE(ConstantPad1d);
 
-class TENON_API ConstantPad2dImpl : public Cloneable<ConstantPad2dImpl> {
+class TENON_API ConstantPad2dImpl : public ConstantPadImpl<2, ConstantPad2dImpl> {
  public:
-  ConstantPad2dImpl(ExpandingArray<4> padding, double value);
-  explicit ConstantPad2dImpl(const ConstantPad2dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ConstantPad2dOptions options;
+  using ConstantPadImpl::ConstantPadImpl;
 };
 TENON_MODULE(ConstantPad2d);
 
-class TENON_API ConstantPad3dImpl : public Cloneable<ConstantPad3dImpl> {
+class TENON_API ConstantPad3dImpl : public ConstantPadImpl<3, ConstantPad3dImpl> {
  public:
-  ConstantPad3dImpl(ExpandingArray<6> padding, double value);
-  explicit ConstantPad3dImpl(const ConstantPad3dOptions& options_);
-  void reset() override;
-  void pretty_print(std::ostream& stream) const override;
-  Tensor forward(const Tensor& input);
-
-  ConstantPad3dOptions options;
+  using ConstantPadImpl::ConstantPadImpl;
 };
 TENON_MODULE(ConstantPad3d);
 
