@@ -65,81 +65,48 @@ Tensor instance_norm_forward(NormState& s, const InstanceNormOptions& options, b
 
 namespace {
 
-template <class Options, class Momentum>
-void print(std::ostream& stream, const char* name, const Options& options, const Momentum& momentum) {
-  stream << std::boolalpha << "tenon::nn::" << name << "(" << options.num_features() << ", eps=" << options.eps()
-         << ", momentum=" << momentum << ", affine=" << options.affine()
+template <std::size_t D, class Options, class Momentum>
+void print_norm(std::ostream& stream, const char* family, const Options& options, const Momentum& momentum) {
+  stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << options.num_features()
+         << ", eps=" << options.eps() << ", momentum=" << momentum << ", affine=" << options.affine()
          << ", track_running_stats=" << options.track_running_stats() << ")";
 }
 
-void check_rank(const char* name, const Tensor& input, int64_t low, int64_t high) {
+template <std::size_t D>
+void check_batch_norm_rank(const Tensor& input) {
+  constexpr int64_t high = D + 2, low = D == 1 ? 2 : high;
   const bool ok = input.dim() >= low && input.dim() <= high;
-  TENON_CHECK(ok, ValueError, name, ": expected ", low == high ? core::join(low) : core::join(low, "-D or ", high),
-              "-D input, got ", input.dim(), "-D");
+  TENON_CHECK(ok, ValueError, "BatchNorm", D, "d: expected ",
+              low == high ? core::join(low) : core::join(low, "-D or ", high), "-D input, got ", input.dim(), "-D");
 }
 
 }  // namespace
 }  // namespace detail
 
-BatchNorm1dImpl::BatchNorm1dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
-BatchNorm1dImpl::BatchNorm1dImpl(int64_t num_features) : BatchNorm1dImpl(BatchNormOptions(num_features)) {}
-Tensor BatchNorm1dImpl::forward(const Tensor& input) {
-  detail::check_rank("BatchNorm1d", input, 2, 3);
-  return detail::batch_norm_forward(*this, options, is_training(), input);
+template <std::size_t D, class Derived>
+Tensor BatchNormImplBase<D, Derived>::forward(const Tensor& input) {
+  detail::check_batch_norm_rank<D>(input);
+  return detail::batch_norm_forward(*this, options, this->is_training(), input);
 }
-void BatchNorm1dImpl::pretty_print(std::ostream& stream) const {
-  detail::print(stream, "BatchNorm1d", options, options.momentum() ? core::join(*options.momentum()) : "none");
+template <std::size_t D, class Derived>
+void BatchNormImplBase<D, Derived>::pretty_print(std::ostream& stream) const {
+  detail::print_norm<D>(stream, "BatchNorm", options, options.momentum() ? core::join(*options.momentum()) : "none");
 }
-InstanceNorm1dImpl::InstanceNorm1dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) {
-  reset();
-}
-InstanceNorm1dImpl::InstanceNorm1dImpl(int64_t num_features) : InstanceNorm1dImpl(InstanceNormOptions(num_features)) {}
-Tensor InstanceNorm1dImpl::forward(const Tensor& input) {
-  return detail::instance_norm_forward(*this, options, is_training(), input, 3);
-}
-void InstanceNorm1dImpl::pretty_print(std::ostream& stream) const {
-  detail::print(stream, "InstanceNorm1d", options, options.momentum());
-}
+template class BatchNormImplBase<1, BatchNorm1dImpl>;
+template class BatchNormImplBase<2, BatchNorm2dImpl>;
+template class BatchNormImplBase<3, BatchNorm3dImpl>;
 
-BatchNorm2dImpl::BatchNorm2dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
-BatchNorm2dImpl::BatchNorm2dImpl(int64_t num_features) : BatchNorm2dImpl(BatchNormOptions(num_features)) {}
-Tensor BatchNorm2dImpl::forward(const Tensor& input) {
-  detail::check_rank("BatchNorm2d", input, 4, 4);
-  return detail::batch_norm_forward(*this, options, is_training(), input);
+template <std::size_t D, class Derived>
+Tensor InstanceNormImplBase<D, Derived>::forward(const Tensor& input) {
+  return detail::instance_norm_forward(*this, options, this->is_training(), input, D + 2);
 }
-void BatchNorm2dImpl::pretty_print(std::ostream& stream) const {
-  detail::print(stream, "BatchNorm2d", options, options.momentum() ? core::join(*options.momentum()) : "none");
+template <std::size_t D, class Derived>
+void InstanceNormImplBase<D, Derived>::pretty_print(std::ostream& stream) const {
+  detail::print_norm<D>(stream, "InstanceNorm", options, options.momentum());
 }
-InstanceNorm2dImpl::InstanceNorm2dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) {
-  reset();
-}
-InstanceNorm2dImpl::InstanceNorm2dImpl(int64_t num_features) : InstanceNorm2dImpl(InstanceNormOptions(num_features)) {}
-Tensor InstanceNorm2dImpl::forward(const Tensor& input) {
-  return detail::instance_norm_forward(*this, options, is_training(), input, 4);
-}
-void InstanceNorm2dImpl::pretty_print(std::ostream& stream) const {
-  detail::print(stream, "InstanceNorm2d", options, options.momentum());
-}
-
-BatchNorm3dImpl::BatchNorm3dImpl(const BatchNormOptions& options_) : BatchNormImplBase(options_) { reset(); }
-BatchNorm3dImpl::BatchNorm3dImpl(int64_t num_features) : BatchNorm3dImpl(BatchNormOptions(num_features)) {}
-Tensor BatchNorm3dImpl::forward(const Tensor& input) {
-  detail::check_rank("BatchNorm3d", input, 5, 5);
-  return detail::batch_norm_forward(*this, options, is_training(), input);
-}
-void BatchNorm3dImpl::pretty_print(std::ostream& stream) const {
-  detail::print(stream, "BatchNorm3d", options, options.momentum() ? core::join(*options.momentum()) : "none");
-}
-InstanceNorm3dImpl::InstanceNorm3dImpl(const InstanceNormOptions& options_) : InstanceNormImplBase(options_) {
-  reset();
-}
-InstanceNorm3dImpl::InstanceNorm3dImpl(int64_t num_features) : InstanceNorm3dImpl(InstanceNormOptions(num_features)) {}
-Tensor InstanceNorm3dImpl::forward(const Tensor& input) {
-  return detail::instance_norm_forward(*this, options, is_training(), input, 5);
-}
-void InstanceNorm3dImpl::pretty_print(std::ostream& stream) const {
-  detail::print(stream, "InstanceNorm3d", options, options.momentum());
-}
+template class InstanceNormImplBase<1, InstanceNorm1dImpl>;
+template class InstanceNormImplBase<2, InstanceNorm2dImpl>;
+template class InstanceNormImplBase<3, InstanceNorm3dImpl>;
 
 }  // namespace nn
 }  // namespace tenon

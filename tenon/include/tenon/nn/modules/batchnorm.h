@@ -31,83 +31,73 @@ TENON_API Tensor instance_norm_forward(NormState& state, const InstanceNormOptio
 
 }  // namespace detail
 
-template <class Derived>
-class BatchNormImplBase : public Cloneable<Derived>, public detail::NormState {
+// Normalizes each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
+template <std::size_t D, class Derived>
+class TENON_API BatchNormImplBase : public Cloneable<Derived>, public detail::NormState {
  public:
-  explicit BatchNormImplBase(const BatchNormOptions& options_) : options(options_) {}
+  explicit BatchNormImplBase(int64_t num_features) : BatchNormImplBase(BatchNormOptions(num_features)) {}
+  explicit BatchNormImplBase(const BatchNormOptions& options_) : options(options_) { BatchNormImplBase::reset(); }
   void reset() override {
     make(*this, options.num_features(), options.affine(), options.bias(), options.track_running_stats());
   }
   void reset_running_stats() { reset_statistics(); }
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
 
   BatchNormOptions options;
 };
 
-// Normalizes each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
-class TENON_API BatchNorm1dImpl : public BatchNormImplBase<BatchNorm1dImpl> {
+class TENON_API BatchNorm1dImpl : public BatchNormImplBase<1, BatchNorm1dImpl> {
  public:
-  explicit BatchNorm1dImpl(int64_t num_features);
-  explicit BatchNorm1dImpl(const BatchNormOptions& options_);
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
+  using BatchNormImplBase::BatchNormImplBase;
 };
 TENON_MODULE(BatchNorm1d);
 
-class TENON_API BatchNorm2dImpl : public BatchNormImplBase<BatchNorm2dImpl> {
+class TENON_API BatchNorm2dImpl : public BatchNormImplBase<2, BatchNorm2dImpl> {
  public:
-  explicit BatchNorm2dImpl(int64_t num_features);
-  explicit BatchNorm2dImpl(const BatchNormOptions& options_);
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
+  using BatchNormImplBase::BatchNormImplBase;
 };
 TENON_MODULE(BatchNorm2d);
 
-class TENON_API BatchNorm3dImpl : public BatchNormImplBase<BatchNorm3dImpl> {
+class TENON_API BatchNorm3dImpl : public BatchNormImplBase<3, BatchNorm3dImpl> {
  public:
-  explicit BatchNorm3dImpl(int64_t num_features);
-  explicit BatchNorm3dImpl(const BatchNormOptions& options_);
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
+  using BatchNormImplBase::BatchNormImplBase;
 };
 TENON_MODULE(BatchNorm3d);
 
-template <class Derived>
-class InstanceNormImplBase : public Cloneable<Derived>, public detail::NormState {
+// Normalizes each channel of each sample. A sample alone, without the dimension of the batch, is accepted.
+template <std::size_t D, class Derived>
+class TENON_API InstanceNormImplBase : public Cloneable<Derived>, public detail::NormState {
  public:
-  explicit InstanceNormImplBase(const InstanceNormOptions& options_) : options(options_) {}
+  explicit InstanceNormImplBase(int64_t num_features) : InstanceNormImplBase(InstanceNormOptions(num_features)) {}
+  explicit InstanceNormImplBase(const InstanceNormOptions& options_) : options(options_) {
+    InstanceNormImplBase::reset();
+  }
   void reset() override {
     make(*this, options.num_features(), options.affine(), options.bias(), options.track_running_stats());
   }
   void reset_running_stats() { reset_statistics(); }
+  Tensor forward(const Tensor& input);
+  void pretty_print(std::ostream& stream) const override;
 
   InstanceNormOptions options;
 };
 
-// Normalizes each channel of each sample. A sample alone, without the dimension of the batch, is accepted.
-class TENON_API InstanceNorm1dImpl : public InstanceNormImplBase<InstanceNorm1dImpl> {
+class TENON_API InstanceNorm1dImpl : public InstanceNormImplBase<1, InstanceNorm1dImpl> {
  public:
-  explicit InstanceNorm1dImpl(int64_t num_features);
-  explicit InstanceNorm1dImpl(const InstanceNormOptions& options_);
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
+  using InstanceNormImplBase::InstanceNormImplBase;
 };
 TENON_MODULE(InstanceNorm1d);
 
-class TENON_API InstanceNorm2dImpl : public InstanceNormImplBase<InstanceNorm2dImpl> {
+class TENON_API InstanceNorm2dImpl : public InstanceNormImplBase<2, InstanceNorm2dImpl> {
  public:
-  explicit InstanceNorm2dImpl(int64_t num_features);
-  explicit InstanceNorm2dImpl(const InstanceNormOptions& options_);
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
+  using InstanceNormImplBase::InstanceNormImplBase;
 };
 TENON_MODULE(InstanceNorm2d);
 
-class TENON_API InstanceNorm3dImpl : public InstanceNormImplBase<InstanceNorm3dImpl> {
+class TENON_API InstanceNorm3dImpl : public InstanceNormImplBase<3, InstanceNorm3dImpl> {
  public:
-  explicit InstanceNorm3dImpl(int64_t num_features);
-  explicit InstanceNorm3dImpl(const InstanceNormOptions& options_);
-  Tensor forward(const Tensor& input);
-  void pretty_print(std::ostream& stream) const override;
+  using InstanceNormImplBase::InstanceNormImplBase;
 };
 TENON_MODULE(InstanceNorm3d);
 
