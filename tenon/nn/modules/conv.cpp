@@ -25,13 +25,13 @@ functional::PadFuncOptions::mode_t pad_mode(PadMode mode) {
                                          : functional::PadFuncOptions::mode_t(kCircular);
 }
 
-template <class Options>
-void check_channels(const char* name, const Options& o) {
-  TENON_CHECK(o.in_channels() > 0 && o.out_channels() > 0 && o.groups() > 0, ValueError, name,
-              ": in_channels, out_channels and groups must be positive, got ", o.in_channels(), ", ", o.out_channels(),
+template <std::size_t D, class Options>
+void check_channels(const char* family, const Options& o) {
+  TENON_CHECK(o.in_channels() > 0 && o.out_channels() > 0 && o.groups() > 0, ValueError, family, D,
+              "d: in_channels, out_channels and groups must be positive, got ", o.in_channels(), ", ", o.out_channels(),
               " and ", o.groups());
-  TENON_CHECK(o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, ValueError, name,
-              ": groups=", o.groups(), " must divide in_channels=", o.in_channels(),
+  TENON_CHECK(o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, ValueError, family, D,
+              "d: groups=", o.groups(), " must divide in_channels=", o.in_channels(),
               " and out_channels=", o.out_channels());
 }
 
@@ -64,19 +64,19 @@ bool all(const ExpandingArray<D>& values, int64_t wanted) {
 }
 
 template <std::size_t D>
-void check(const char* name, const ConvOptions<D>& o) {
-  check_channels(name, o);
-  TENON_CHECK(o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1), ValueError, name,
-              ": padding 'same' needs a stride of 1, got ", core::text(IntArrayRef(o.stride())));
+void check(const char* family, const ConvOptions<D>& o) {
+  check_channels<D>(family, o);
+  TENON_CHECK(o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1), ValueError,
+              family, D, "d: padding 'same' needs a stride of 1, got ", core::text(IntArrayRef(o.stride())));
 }
 template <std::size_t D>
-void check(const char* name, const ConvTransposeOptions<D>& o) {
-  check_channels(name, o);
+void check(const char* family, const ConvTransposeOptions<D>& o) {
+  check_channels<D>(family, o);
 }
 
 template <std::size_t D, class Options>
-void print_common(std::ostream& stream, const char* name, const Options& o) {
-  stream << std::boolalpha << "tenon::nn::" << name << "(" << o.in_channels() << ", " << o.out_channels()
+void print_common(std::ostream& stream, const char* family, const Options& o) {
+  stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << o.in_channels() << ", " << o.out_channels()
          << ", kernel_size=" << core::join(IntArrayRef(o.kernel_size()))
          << ", stride=" << core::join(IntArrayRef(o.stride()));
 }
@@ -93,8 +93,8 @@ void print_rest(std::ostream& stream, const Options& o) {
 }
 
 template <std::size_t D>
-void print(std::ostream& stream, const char* name, const ConvOptions<D>& o) {
-  print_common<D>(stream, name, o);
+void print(std::ostream& stream, const ConvOptions<D>& o) {
+  print_common<D>(stream, "Conv", o);
   using Kind = typename nn::detail::ConvPadding<D>::Kind;
   if (o.padding().kind() == Kind::kSame) stream << ", padding='same'";
   if (o.padding().kind() == Kind::kValid) stream << ", padding='valid'";
@@ -105,8 +105,8 @@ void print(std::ostream& stream, const char* name, const ConvOptions<D>& o) {
 }
 
 template <std::size_t D>
-void print(std::ostream& stream, const char* name, const ConvTransposeOptions<D>& o) {
-  print_common<D>(stream, name, o);
+void print(std::ostream& stream, const ConvTransposeOptions<D>& o) {
+  print_common<D>(stream, "ConvTranspose", o);
   if (!all<D>(o.padding(), 0)) stream << ", padding=" << core::join(IntArrayRef(o.padding()));
   if (!all<D>(o.output_padding(), 0)) stream << ", output_padding=" << core::join(IntArrayRef(o.output_padding()));
   print_rest<D>(stream, o);
@@ -159,143 +159,85 @@ ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArr
 
 }  // namespace
 
-Conv1dImpl::Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
-    : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
-Conv1dImpl::Conv1dImpl(Conv1dOptions options_) : options(std::move(options_)) { Conv1dImpl::reset(); }
-void Conv1dImpl::reset() {
-  check("Conv1d", options);
+template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::reset() {
+  check("Conv", options);
   make(*this, options.out_channels(), options.in_channels() / options.groups(), options.kernel_size(),
        options.out_channels(), options.bias());
 }
-void Conv1dImpl::reset_parameters() { draw(weight, bias); }
-void Conv1dImpl::pretty_print(std::ostream& stream) const { print<1>(stream, "Conv1d", options); }
-Tensor Conv1dImpl::forward(const Tensor& input) {
-  functional::Conv1dFuncOptions call;
-  call.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());
-  const Tensor x = padded<1>(input, options, &call);
-  return functional::conv1d(x, weight, call);
+template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::reset_parameters() {
+  draw(weight, bias);
+}
+template <std::size_t D, class Derived>
+void ConvNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
+  print(stream, options);
+}
+template class ConvNdImpl<1, Conv1dImpl>;
+template class ConvNdImpl<2, Conv2dImpl>;
+template class ConvNdImpl<3, Conv3dImpl>;
+
+namespace {
+
+template <class Call, std::size_t D>
+Tensor run_conv(Call&& conv, const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions<D>& o) {
+  functional::ConvFuncOptions<D> call;
+  call.bias(bias).stride(o.stride()).dilation(o.dilation()).groups(o.groups());
+  const Tensor x = padded<D>(input, o, &call);
+  return conv(x, weight, call);
 }
 
-ConvTranspose1dImpl::ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
-    : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
-ConvTranspose1dImpl::ConvTranspose1dImpl(ConvTranspose1dOptions options_) : options(std::move(options_)) {
-  ConvTranspose1dImpl::reset();
-}
-void ConvTranspose1dImpl::reset() {
-  check("ConvTranspose1d", options);
-  TENON_CHECK(options.padding_mode().is<enumtype::kZeros>(), ValueError,
-              "ConvTranspose1d: padding_mode may only be kZeros, got ",
-              enumtype::get_enum_name(options.padding_mode()));
+}  // namespace
+
+Tensor Conv1dImpl::forward(const Tensor& input) { return run_conv(functional::conv1d, input, weight, bias, options); }
+Tensor Conv2dImpl::forward(const Tensor& input) { return run_conv(functional::conv2d, input, weight, bias, options); }
+Tensor Conv3dImpl::forward(const Tensor& input) { return run_conv(functional::conv3d, input, weight, bias, options); }
+
+template <std::size_t D, class Derived>
+void ConvTransposeNdImpl<D, Derived>::reset() {
+  check("ConvTranspose", options);
+  TENON_CHECK(options.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose", D,
+              "d: padding_mode may only be kZeros, got ", enumtype::get_enum_name(options.padding_mode()));
   make(*this, options.in_channels(), options.out_channels() / options.groups(), options.kernel_size(),
        options.out_channels(), options.bias());
 }
-void ConvTranspose1dImpl::reset_parameters() { draw(weight, bias); }
-void ConvTranspose1dImpl::pretty_print(std::ostream& stream) const { print<1>(stream, "ConvTranspose1d", options); }
+template <std::size_t D, class Derived>
+void ConvTransposeNdImpl<D, Derived>::reset_parameters() {
+  draw(weight, bias);
+}
+template <std::size_t D, class Derived>
+void ConvTransposeNdImpl<D, Derived>::pretty_print(std::ostream& stream) const {
+  print(stream, options);
+}
+template class ConvTransposeNdImpl<1, ConvTranspose1dImpl>;
+template class ConvTransposeNdImpl<2, ConvTranspose2dImpl>;
+template class ConvTransposeNdImpl<3, ConvTranspose3dImpl>;
+
+namespace {
+
+template <std::size_t D>
+functional::ConvTransposeFuncOptions<D> transpose_call(const Tensor& input,
+                                                       const std::optional<IntArrayRef>& output_size,
+                                                       const Tensor& bias, const ConvTransposeOptions<D>& o) {
+  return functional::ConvTransposeFuncOptions<D>()
+      .bias(bias)
+      .stride(o.stride())
+      .padding(o.padding())
+      .output_padding(output_padding<D>(input, output_size, o))
+      .groups(o.groups())
+      .dilation(o.dilation());
+}
+
+}  // namespace
+
 Tensor ConvTranspose1dImpl::forward(const Tensor& input, const std::optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose1d(input, weight,
-                                      functional::ConvTranspose1dFuncOptions()
-                                          .bias(bias)
-                                          .stride(options.stride())
-                                          .padding(options.padding())
-                                          .output_padding(output_padding<1>(input, output_size, options))
-                                          .groups(options.groups())
-                                          .dilation(options.dilation()));
+  return functional::conv_transpose1d(input, weight, transpose_call(input, output_size, bias, options));
 }
-
-Conv2dImpl::Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
-    : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
-Conv2dImpl::Conv2dImpl(Conv2dOptions options_) : options(std::move(options_)) { Conv2dImpl::reset(); }
-void Conv2dImpl::reset() {
-  check("Conv2d", options);
-  make(*this, options.out_channels(), options.in_channels() / options.groups(), options.kernel_size(),
-       options.out_channels(), options.bias());
-}
-void Conv2dImpl::reset_parameters() { draw(weight, bias); }
-void Conv2dImpl::pretty_print(std::ostream& stream) const { print<2>(stream, "Conv2d", options); }
-Tensor Conv2dImpl::forward(const Tensor& input) {
-  functional::Conv2dFuncOptions call;
-  call.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());
-  const Tensor x = padded<2>(input, options, &call);
-  return functional::conv2d(x, weight, call);
-}
-
-ConvTranspose2dImpl::ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
-    : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
-ConvTranspose2dImpl::ConvTranspose2dImpl(ConvTranspose2dOptions options_) : options(std::move(options_)) {
-  ConvTranspose2dImpl::reset();
-}
-void ConvTranspose2dImpl::reset() {
-  check("ConvTranspose2d", options);
-  TENON_CHECK(options.padding_mode().is<enumtype::kZeros>(), ValueError,
-              "ConvTranspose2d: padding_mode may only be kZeros, got ",
-              enumtype::get_enum_name(options.padding_mode()));
-  make(*this, options.in_channels(), options.out_channels() / options.groups(), options.kernel_size(),
-       options.out_channels(), options.bias());
-}
-void ConvTranspose2dImpl::reset_parameters() { draw(weight, bias); }
-void ConvTranspose2dImpl::pretty_print(std::ostream& stream) const { print<2>(stream, "ConvTranspose2d", options); }
 Tensor ConvTranspose2dImpl::forward(const Tensor& input, const std::optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose2d(input, weight,
-                                      functional::ConvTranspose2dFuncOptions()
-                                          .bias(bias)
-                                          .stride(options.stride())
-                                          .padding(options.padding())
-                                          .output_padding(output_padding<2>(input, output_size, options))
-                                          .groups(options.groups())
-                                          .dilation(options.dilation()));
+  return functional::conv_transpose2d(input, weight, transpose_call(input, output_size, bias, options));
 }
-
-Conv3dImpl::Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
-    : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
-Conv3dImpl::Conv3dImpl(Conv3dOptions options_) : options(std::move(options_)) { Conv3dImpl::reset(); }
-void Conv3dImpl::reset() {
-  check("Conv3d", options);
-  make(*this, options.out_channels(), options.in_channels() / options.groups(), options.kernel_size(),
-       options.out_channels(), options.bias());
-}
-void Conv3dImpl::reset_parameters() { draw(weight, bias); }
-void Conv3dImpl::pretty_print(std::ostream& stream) const { print<3>(stream, "Conv3d", options); }
-Tensor Conv3dImpl::forward(const Tensor& input) {
-  functional::Conv3dFuncOptions call;
-  call.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());
-  const Tensor x = padded<3>(input, options, &call);
-  return functional::conv3d(x, weight, call);
-}
-
-ConvTranspose3dImpl::ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
-    : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
-ConvTranspose3dImpl::ConvTranspose3dImpl(ConvTranspose3dOptions options_) : options(std::move(options_)) {
-  ConvTranspose3dImpl::reset();
-}
-void ConvTranspose3dImpl::reset() {
-  check("ConvTranspose3d", options);
-  TENON_CHECK(options.padding_mode().is<enumtype::kZeros>(), ValueError,
-              "ConvTranspose3d: padding_mode may only be kZeros, got ",
-              enumtype::get_enum_name(options.padding_mode()));
-  make(*this, options.in_channels(), options.out_channels() / options.groups(), options.kernel_size(),
-       options.out_channels(), options.bias());
-}
-void ConvTranspose3dImpl::reset_parameters() { draw(weight, bias); }
-void ConvTranspose3dImpl::pretty_print(std::ostream& stream) const { print<3>(stream, "ConvTranspose3d", options); }
 Tensor ConvTranspose3dImpl::forward(const Tensor& input, const std::optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose3d(input, weight,
-                                      functional::ConvTranspose3dFuncOptions()
-                                          .bias(bias)
-                                          .stride(options.stride())
-                                          .padding(options.padding())
-                                          .output_padding(output_padding<3>(input, output_size, options))
-                                          .groups(options.groups())
-                                          .dilation(options.dilation()));
-}
-
-std::vector<std::pair<unsigned, AnyValue>> ConvTranspose1dImpl::_forward_default_args() const {
-  return {{1, AnyValue(std::optional<IntArrayRef>())}};
-}
-std::vector<std::pair<unsigned, AnyValue>> ConvTranspose2dImpl::_forward_default_args() const {
-  return {{1, AnyValue(std::optional<IntArrayRef>())}};
-}
-std::vector<std::pair<unsigned, AnyValue>> ConvTranspose3dImpl::_forward_default_args() const {
-  return {{1, AnyValue(std::optional<IntArrayRef>())}};
+  return functional::conv_transpose3d(input, weight, transpose_call(input, output_size, bias, options));
 }
 
 }  // namespace nn
