@@ -7,12 +7,10 @@
 
 namespace tenon::autograd::formulas {
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> fused_rnn_gradients(const Tensor& grad, const Tensor& grad_hy,
-                                                               const Tensor& grad_cy, const Tensor& input,
-                                                               const Tensor& weight, const Tensor& hx,
-                                                               const std::optional<Tensor>& cx, const Tensor& output,
-                                                               const Tensor& reserve, int64_t mode, bool has_biases,
-                                                               bool bidirectional, std::array<bool, 4> mask) {
+RnnGradients fused_rnn_gradients(const Tensor& grad, const Tensor& grad_hy, const Tensor& grad_cy, const Tensor& input,
+                                 const Tensor& weight, const Tensor& hx, const std::optional<Tensor>& cx,
+                                 const Tensor& output, const Tensor& reserve, int64_t mode, bool has_biases,
+                                 bool bidirectional, std::array<bool, 4> mask) {
   const Tensor c0 = cx ? *cx : Tensor();
   if (GradMode::is_enabled()) {
     const rnn::Fused f{input, weight, hx, c0, static_cast<rnn::Cell>(mode), has_biases, bidirectional};

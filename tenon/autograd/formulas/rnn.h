@@ -10,11 +10,12 @@
 
 namespace tenon::autograd::formulas {
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> fused_rnn_gradients(const Tensor& grad, const Tensor& grad_hy,
-                                                               const Tensor& grad_cy, const Tensor& input,
-                                                               const Tensor& weight, const Tensor& hx,
-                                                               const std::optional<Tensor>& cx, const Tensor& output,
-                                                               const Tensor& reserve, int64_t mode, bool has_biases,
-                                                               bool bidirectional, std::array<bool, 4> mask);
+// Gradients of input, weight, hx and cx.
+using RnnGradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+RnnGradients fused_rnn_gradients(const Tensor& grad, const Tensor& grad_hy, const Tensor& grad_cy, const Tensor& input,
+                                 const Tensor& weight, const Tensor& hx, const std::optional<Tensor>& cx,
+                                 const Tensor& output, const Tensor& reserve, int64_t mode, bool has_biases,
+                                 bool bidirectional, std::array<bool, 4> mask);
 
 }  // namespace tenon::autograd::formulas
