@@ -15,12 +15,12 @@ namespace {
 
 using sdk::Error;
 
-constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what Hopper's kernels want
-constexpr std::size_t kMostPlans = 4096;
+constexpr uint64_t kMaxWorkspace = uint64_t{32} << 20;  // what Hopper's kernels want
+constexpr std::size_t kMaxPlans = 4096;
 
 struct Blas {
   std::mutex lock;
-  cublasLtHandle_t handle[kMostDevices] = {};  // one serves all threads and streams
+  cublasLtHandle_t handle[kMaxDevices] = {};  // one serves all threads and streams
   std::map<std::array<int64_t, 20>, GemmPlan> plans;
 };
 Blas& blas() {
@@ -148,7 +148,7 @@ GemmPlan ask(const Gemm& g, int index) {
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
     BLAS_CALL(index, cublasLtMatmulPreferenceSetAttribute, &wish, what, &value, sizeof value);
   };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspace);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(g.b));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(g.a));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(g.c.data ? g.c : g.out));
@@ -191,7 +191,7 @@ GemmPlan plan_of(const Gemm& g, int index) {
   }
   const GemmPlan made = ask(g, index);
   std::lock_guard<std::mutex> hold(b.lock);
-  if (b.plans.size() >= kMostPlans) b.plans.clear();
+  if (b.plans.size() >= kMaxPlans) b.plans.clear();
   return b.plans.emplace(key, made).first->second;
 }
 
@@ -217,7 +217,7 @@ std::string blas_fault() {
 
 void stop_blas() {
   Blas& b = blas();
-  for (int i = 0; i < kMostDevices; ++i) {
+  for (int i = 0; i < kMaxDevices; ++i) {
     if (b.handle[i] && !forked()) cublasLtDestroy(b.handle[i]);
     b.handle[i] = nullptr;
   }

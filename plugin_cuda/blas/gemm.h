@@ -9,7 +9,7 @@
 
 namespace tenon::cuda {
 
-// A matrix, or a batch of them, in memory that cuBLAS can walk: one of its dimensions has neighbours.
+// A matrix, or a batch of them, in memory that cuBLAS can walk: one of its dimensions has neighbors.
 struct Matrix {
   const void* data = nullptr;
   int64_t rows = 0, columns = 0;

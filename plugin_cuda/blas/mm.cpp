@@ -56,7 +56,7 @@ class Product {
            t.size(-2) * t.size(-1),      false};
     }
   }
-  // False where the output has neighbours in no dimension.
+  // False where the output has neighbors in no dimension.
   bool operands(Tensor out, Tensor a, Tensor b) {
     g.dtype = out.dtype();
     g.batch = out.ndim() == 3 ? out.size(0) : 1;

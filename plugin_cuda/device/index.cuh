@@ -9,7 +9,7 @@
 
 namespace tenon::cuda {
 
-// Division by a number that the host knows: n / d for n < 2^31.
+// Division by an integer that the host knows: n / d for n < 2^31.
 struct Divider {
   uint32_t divisor = 1, factor = 1, shift = 0;
 
@@ -63,7 +63,7 @@ Strided<N> make_strided(const sdk::StridedLoop& loop, int dims, const int64_t* s
 
 // f(Strided<N>) for each piece of a finished loop of N operands; most have one.
 template <int N, class F>
-void each_piece(const sdk::StridedLoop& loop, F&& f) {
+void for_each_piece(const sdk::StridedLoop& loop, F&& f) {
   if (loop.numel == 0) return;
   int inner = 0;  // dimensions of a piece
   int64_t n = 1, sizes[kIndexDims];

@@ -3,7 +3,7 @@
 // Products of matrices whose elements are looked up: results (i, j) of each of `batch` are sums over k, in order, of
 // left(b, i, k) * right(b, k, j). A P has
 //   batch, m, n, k
-//   left_along_k(), right_along_k()   whether neighbours in memory are neighbours along k
+//   left_along_k(), right_along_k()   whether neighbors in memory are neighbors along k
 //   left<U>(b, i, k), right<U>(b, k, j), put<U>(b, i, j, sum)
 #pragma once
 
@@ -64,10 +64,10 @@ __global__ void product_tiles(P p) {
 template <class U, class P>
 void launch_product(const sdk::Call& call, const P& p) {
   const int64_t tiles = p.batch * ceil_div(p.m, kTile) * ceil_div(p.n, kTile);
-  if (tiles > 0) launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * kMostBlocks), kTileThreads), p);
+  if (tiles > 0) launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * max_blocks(call)), kTileThreads), p);
 }
 
-// The type that products of a dtype are summed in: float, double, or unsigned numbers that wrap as the dtype does.
+// The type that products of a dtype are summed in: float, double, or unsigned integers that wrap as the dtype does.
 template <class F>
 void with_sum(Code code, F&& f) {
   if (code == Code::F64) return f(sdk::Type<double>{});

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Slices of a dimension of a row-major tensor, compared element by element. Every NaN is a value of its own.
+// Slices of a dimension of a row-major tensor, compared element by element. Each NaN is distinct.
 #pragma once
 
 #include "plugin_cuda/device/order.cuh"

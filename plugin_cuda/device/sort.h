@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The sort of the device's library. tests/cuda/reference stands in for it where kernels are emulated.
+// CUB's radix sort; tests/cuda/reference replaces it where kernels are emulated.
 #pragma once
 
 #include "tenon/sdk/kernel.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Images and volumes with any strides, as [N, C, depth, height, width]: dimensions that a tensor has not got have one
+// Images and volumes with any strides, as [N, C, depth, height, width]: missing dimensions have one
 // element. A thread's element is found by 32-bit divisions where there are fewer than 2^31.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace tenon::cuda {
 
 inline constexpr int kVolumeDims = 5;
 
-// The number of the first spatial dimension, of nd, among five.
+// The index of the first of nd spatial dimensions among the five.
 inline constexpr int first_spatial(int nd) { return kVolumeDims - nd; }
 
-// The dimension of a tensor that is number k of the five; -1: none.
+// The dimension of a tensor that is dimension k of the five; -1: none.
 inline int dim_of(const sdk::Tensor& t, int nd, int k) {
   const int d = k >= first_spatial(nd) ? k - kVolumeDims + t.ndim() : k >= 2 ? -1 : k - 2 + t.ndim() - nd;
   return d >= 0 ? d : -1;

@@ -16,9 +16,9 @@ namespace {
 using sdk::Error;
 
 constexpr int64_t kX = 'x', kW = 'w', kY = 'y';  // names of the tensors in a graph
-constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-constexpr std::size_t kMostTimed = 8;  // plans that are tried where the fastest is wanted
-constexpr int kRuns = 3;               // of each, behind one that is not timed
+constexpr int64_t kMaxWorkspace = int64_t{1} << 30;
+constexpr std::size_t kMaxTimed = 8;  // plans that are tried where the fastest is wanted
+constexpr int kRuns = 3;              // of each, behind one that is not timed
 
 struct Handle {
   std::mutex lock;
@@ -161,7 +161,7 @@ std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g
     check_dnn(cudnnBackendGetAttribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
                                        &bytes),
               "cudnnBackendGetAttribute", index);
-    if (bytes <= kMostWorkspace) found.push_back({std::move(plan), bytes});
+    if (bytes <= kMaxWorkspace) found.push_back({std::move(plan), bytes});
   }
   return found;
 }
@@ -274,7 +274,7 @@ ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle, cu
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &op);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle);
   if (graph.finalize() != CUDNN_STATUS_SUCCESS) return {};
-  const std::size_t most = timed ? kMostTimed : 1;
+  const std::size_t most = timed ? kMaxTimed : 1;
   std::vector<Candidate> found = candidates(graph, g, CUDNN_HEUR_MODE_A, handle, index, most);
   if (found.empty()) found = candidates(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index, most);
   if (found.empty()) return {};

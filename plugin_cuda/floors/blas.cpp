@@ -36,7 +36,7 @@ void fill(const Memory& m, int64_t elements, int width, bool brain) {
 namespace {
 
 constexpr uint64_t kWorkspace = uint64_t{32} << 20;
-constexpr int kMostWays = 8;
+constexpr int kMaxPlans = 8;
 
 // As cuBLAS has it, by columns: out' = b' a'.
 struct Product {
@@ -80,9 +80,9 @@ double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int
   p.need(cublasLtMatmulPreferenceInit(&wish));
   p.need(cublasLtMatmulPreferenceSetAttribute(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
                                               sizeof kWorkspace));
-  cublasLtMatmulHeuristicResult_t ways[kMostWays];
+  cublasLtMatmulHeuristicResult_t ways[kMaxPlans];
   int found = 0;
-  p.need(cublasLtMatmulAlgoGetHeuristic(p.handle, &p.desc, &p.first, &p.second, &p.out, &p.out, &wish, kMostWays, ways,
+  p.need(cublasLtMatmulAlgoGetHeuristic(p.handle, &p.desc, &p.first, &p.second, &p.out, &p.out, &wish, kMaxPlans, ways,
                                         &found));
   if (!p.good) return -1;
   double best = -1;

@@ -16,7 +16,7 @@ namespace tenon::floors {
 namespace {
 
 constexpr int64_t kX = 1, kW = 2, kY = 3;  // names of the tensors
-constexpr int64_t kMostWays = 16;
+constexpr int64_t kMaxPlans = 16;
 
 // A descriptor. What fails is told by good().
 class Part {
@@ -137,12 +137,12 @@ double way_ms(cudnnHandle_t handle, const cuda::OperationNames& names, const Sha
     if (!heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode).finalize()) continue;
     std::vector<std::unique_ptr<Part>> configs;
     std::vector<cudnnBackendDescriptor_t> raw;
-    for (int64_t i = 0; i < kMostWays; ++i) {
+    for (int64_t i = 0; i < kMaxPlans; ++i) {
       configs.push_back(std::make_unique<Part>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
       raw.push_back(configs.back()->raw());
     }
     const int64_t n = std::min(
-        kMostWays, heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw.data(), kMostWays));
+        kMaxPlans, heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw.data(), kMaxPlans));
     for (int64_t i = 0; i < n; ++i) {
       Part& config = *configs[static_cast<size_t>(i)];
       const double ms = rounds(config) ? -1 : engine_ms(handle, config, places);

@@ -23,10 +23,10 @@ __global__ void three_passes(const float* in, float* out, int cols) {
   float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
   float most = -INFINITY;
   for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) most = Larger{}(most, x[i]);
-  most = block_fold(most, -INFINITY, Larger{});
+  most = block_reduce(most, -INFINITY, Larger{});
   float sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) sum += expf(x[i] - most);
-  sum = block_fold(sum, 0.f, Plus{});
+  sum = block_reduce(sum, 0.f, Plus{});
   for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) {
     y[i] = expf(x[i] - most) / sum;
   }
@@ -60,7 +60,7 @@ __global__ void two_passes(const float* in, float* out, int cols) {
     for (float v : f.v) sum += expf(v - most);
     s = {most, s.sum * expf(s.most - most) + sum};
   }
-  s = block_fold(s, State{-INFINITY, 0}, Join{});
+  s = block_reduce(s, State{-INFINITY, 0}, Join{});
   for (int i = static_cast<int>(threadIdx.x); i < cols / 4; i += static_cast<int>(blockDim.x)) {
     Four f = x[i];
     for (float& v : f.v) v = expf(v - s.most) / s.sum;
@@ -83,13 +83,13 @@ __global__ void in_registers(const float* in, float* out, int64_t rows, int cols
     f[k] = x[lane() + k * kWarp];
     for (float v : f[k].v) most = Larger{}(most, v);
   }
-  most = shuffle_from(warp_fold(most, Larger{}), 0);
+  most = shuffle_from(warp_reduce(most, Larger{}), 0);
   TN_UNROLL(N)
   for (int k = 0; k < N; ++k) {
     if (lane() + k * kWarp >= cols / 4) continue;
     for (float& v : f[k].v) sum += v = expf(v - most);
   }
-  const float scale = 1 / shuffle_from(warp_fold(sum, Plus{}), 0);
+  const float scale = 1 / shuffle_from(warp_reduce(sum, Plus{}), 0);
   TN_UNROLL(N)
   for (int k = 0; k < N; ++k) {
     if (lane() + k * kWarp >= cols / 4) continue;

@@ -11,7 +11,7 @@ namespace {
 
 using sdk::Error;
 
-Gpu g_gpus[kMostDevices];
+Gpu g_gpus[kMaxDevices];
 std::atomic<int> g_count{0};
 std::atomic<bool> g_forked{false};
 std::atomic<bool> g_blocking{false};
@@ -90,7 +90,7 @@ std::string find_devices() {
     return sdk::join("no usable device: ", cudaGetErrorName(status), " (", cudaGetErrorString(status), ")");
   }
   if (n == 0) return "the NVIDIA driver finds no device; CUDA_VISIBLE_DEVICES may hide it";
-  n = n < kMostDevices ? n : kMostDevices;
+  n = n < kMaxDevices ? n : kMaxDevices;
   for (int i = 0; i < n; ++i) {
     Gpu& g = g_gpus[i];
     check(cudaGetDeviceProperties(&g.props, i), "cudaGetDeviceProperties");

@@ -25,7 +25,7 @@ struct tn_event {
 
 namespace tenon::cuda {
 
-inline constexpr int kMostDevices = 16;
+inline constexpr int kMaxDevices = 16;
 
 struct Gpu {
   cudaDeviceProp props;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Fused steps of optimisers on a device: as many tensors a launch as its arguments hold.
+// Fused steps of optimizers on a device: as many tensors a launch as its arguments hold.
 #include "tests/cuda/support.h"
 
 namespace tenon::test {

@@ -67,7 +67,7 @@ TEST_F(CudaOwnKernels, SamplesOfAGrid) {
   }
 }
 
-// More neighbours than are sorted at once: the images go one by one.
+// More neighbors than are sorted at once: the images go one by one.
 TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
   manual_seed(3);
   core::set_deterministic(true);

@@ -338,10 +338,10 @@ TEST_F(CudaSparse, ProductsAndSumsAreReplayed) {
   other.capture_end();
 }
 
-// A convolution over a graph of neighbours: its gradient transposes the sparse matrix.
+// A convolution over a graph of neighbors: its gradient transposes the sparse matrix.
 TEST_F(CudaSparse, AStepOfTrainingIsReplayed) {
-  const Tensor neighbours = random_sparse({32, 32}, 90, kFloat).coalesce().to(kCUDA).mul(0.25);
-  replay_a_step_of_training([&](const Tensor& product) { return neighbours.mm(product).relu(); });
+  const Tensor neighbors = random_sparse({32, 32}, 90, kFloat).coalesce().to(kCUDA).mul(0.25);
+  replay_a_step_of_training([&](const Tensor& product) { return neighbors.mm(product).relu(); });
 }
 
 TEST_F(CudaSparse, EachCallFailsOnce) {
@@ -392,7 +392,7 @@ TEST_F(CudaNvccSparse, ItOpensAndAKernelIsRefusedByName) {
   const Tensor t = random_sparse({9, 7}, 40, kFloat), there = t.to(kCUDA), x = ones({7, 8}).to(kCUDA);
   for (int i = 0; i < 2; ++i) {
     expect_words(text_of<BackendError>([&] { (void)there.mm(x); }),
-                 {"mm", "number_places", "cudaErrorInvalidDeviceFunction", "plugin sparse_cuda"});
+                 {"mm", "indices_as_keys", "cudaErrorInvalidDeviceFunction", "plugin sparse_cuda"});
   }
   EXPECT_TRUE(equal(there.cpu().to_dense(), t.to_dense())) << "the device goes on";
 }

@@ -46,8 +46,8 @@ TEST_P(Helpers, FoldInTheOrderOfThreads) {
   std::vector<Affine> got(2 * block());
   launch_blocks(1, block(), [&] {
     // Twice, one after the other: the second must not meet the first in shared memory.
-    got[threadIdx.x] = block_fold(affine(threadIdx.x), kIdentity, Compose());
-    got[block() + threadIdx.x] = block_fold(affine(threadIdx.x + 9), kIdentity, Compose());
+    got[threadIdx.x] = block_reduce(affine(threadIdx.x), kIdentity, Compose());
+    got[block() + threadIdx.x] = block_reduce(affine(threadIdx.x + 9), kIdentity, Compose());
   });
   for (unsigned turn = 0; turn < 2; ++turn) {
     Affine want = kIdentity;
@@ -62,7 +62,7 @@ TEST_P(Helpers, FoldInTheOrderOfThreads) {
 TEST_P(Helpers, ScanInTheOrderOfThreads) {
   std::vector<Affine> got(block()), totals(block());
   launch_blocks(1, block(), [&] {
-    got[threadIdx.x] = block_scan(affine(threadIdx.x), kIdentity, Compose(), &totals[threadIdx.x]);
+    got[threadIdx.x] = block_inclusive_scan(affine(threadIdx.x), kIdentity, Compose(), &totals[threadIdx.x]);
   });
   Affine want = kIdentity;
   for (unsigned i = 0; i < block(); ++i) {
@@ -113,7 +113,7 @@ TEST(EachPiece, CoversEveryElementOnce) {
   loop.finish();
   std::vector<int> seen(static_cast<std::size_t>(stride));
   int pieces = 0;
-  each_piece<1>(loop, [&](const Strided<1>& at) {
+  for_each_piece<1>(loop, [&](const Strided<1>& at) {
     ++pieces;
     for (uint32_t i = 0; i < at.numel; ++i) {
       int64_t offset[1];
@@ -137,7 +137,7 @@ TEST(EachPiece, CutsWhatIsLargerThanTheIndex) {
   loop.add(s.tensor());
   loop.finish();
   int64_t next = 0;
-  each_piece<1>(loop, [&](const Strided<1>& at) {
+  for_each_piece<1>(loop, [&](const Strided<1>& at) {
     EXPECT_EQ(reinterpret_cast<intptr_t>(at.base[0]), next * 4);
     EXPECT_LE(int64_t{at.numel}, kPieceElements);
     next += at.numel;

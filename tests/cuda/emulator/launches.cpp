@@ -32,7 +32,7 @@ std::string instance_name(std::string_view pretty) {
   return without(std::string(pretty.substr(begin, pretty.rfind(']') - begin)), "tenon::cuda::");
 }
 
-// "scatter_collide.cu spread", "pointwise dense add": as in tests/cuda/registers.
+// "masked.cu scatter_selected", "pointwise dense add": as in tests/cuda/registers.
 std::string kernel_name(const std::string& instance, const char* file) {
   constexpr std::string_view kPointwise = "pw::", kUnnamed = "{anonymous}::";
   const std::size_t arguments = instance.find('<');

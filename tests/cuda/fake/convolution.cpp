@@ -15,7 +15,7 @@ int64_t product(const int64_t* v, int64_t n) {
   return p;
 }
 
-// The index of the neighbour behind `at` in a box of `sizes`; false behind the last one.
+// The index of the neighbor behind `at` in a box of `sizes`; false behind the last one.
 bool next(int64_t* at, const int64_t* sizes, int64_t nd) {
   for (int64_t d = nd - 1; d >= 0; --d) {
     if (++at[d] < sizes[d]) return true;

@@ -19,7 +19,7 @@ using namespace tenon::fake;
 
 namespace {
 
-bool known_device(int d) { return d >= 0 && d < state().devices && d < kMostDevices; }
+bool known_device(int d) { return d >= 0 && d < state().devices && d < kMaxDevices; }
 
 char* map(std::size_t bytes) {
   void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,7 +48,7 @@ cudaError_t give(void* p, bool of_device) {
   State& s = state();
   auto it = s.memory.find(static_cast<char*>(p));
   if (it == s.memory.end() || (it->second.device >= 0) != of_device) return fail(cudaErrorInvalidValue);
-  for (int d = 0; d < kMostDevices; ++d) run_device(d);
+  for (int d = 0; d < kMaxDevices; ++d) run_device(d);
   if (of_device) s.device[it->second.device].used -= it->second.bytes;
   munmap(p, it->second.bytes);
   s.memory.erase(it);
@@ -283,7 +283,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   ENTER();
   auto& all = state().streams;
-  auto it = std::find(all.begin() + kMostDevices, all.end(), s);
+  auto it = std::find(all.begin() + kMaxDevices, all.end(), s);
   if (it == all.end()) return fail(cudaErrorInvalidResourceHandle);
   run_all(s);
   all.erase(it);

@@ -54,12 +54,12 @@ struct Device {
   std::set<int> peers;
 };
 
-inline constexpr int kMostDevices = 4;
+inline constexpr int kMaxDevices = 4;
 
 struct State {
   std::recursive_mutex lock;
   int devices = 2;
-  Device device[kMostDevices];
+  Device device[kMaxDevices];
   std::size_t capacity = std::size_t{16} << 30;
   std::map<const char*, Memory> memory;
   std::vector<cudaStream_t> streams;  // in the order of their making; the first ones are the legacy streams

@@ -67,7 +67,7 @@ std::string replaced(std::string s, const std::string& what) {
   return s;
 }
 
-// "cat.cu join", "pointwise dense add": file, kernel and, for the many pointwise ones, the operation.
+// "cat.cu concatenate", "pointwise dense add": file, kernel and, for the many pointwise ones, the operation.
 std::string short_name(const std::string& mangled) {
   int status = 0;
   char* p = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
