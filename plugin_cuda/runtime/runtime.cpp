@@ -29,13 +29,13 @@ bool setting_on(const char* name) {
 
 std::string version_text(int v) { return sdk::join(v / 1000, ".", v % 1000 / 10); }
 
-// A library of another major has the name of another file, but a name is easily lent.
+// A library of another major version has another file name, but a link may hide that.
 void check_version() {
   int version = 0;
   if (cudaRuntimeGetVersion(&version) != cudaSuccess || version / 1000 == CUDART_VERSION / 1000) return;
   throw Error(TN_ERROR_BACKEND, "libcudart is of CUDA ", version_text(version), ", this plugin was built with ",
               version_text(CUDART_VERSION), "; install the runtime of CUDA ", CUDART_VERSION / 1000,
-              " or build the plugin again");
+              " or rebuild the plugin");
 }
 
 // Errors after which the context answers every call with the same error.
