@@ -46,7 +46,7 @@ inline int device_of(const sdk::Call& call) {
   return in < 0 ? 0 : in;
 }
 
-// Blocks of a launch at most: 16 per multiprocessor. Kernels loop over the rest.
+// 16 blocks per multiprocessor of the call's device; kernels loop over the rest.
 inline int64_t max_blocks(const sdk::Call& call) {
 #if defined(TENON_CUDA_EMULATED)
   (void)call;

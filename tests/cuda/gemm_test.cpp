@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products by cuBLASLt: what the plugin tells it of row-major matrices, whatever their strides.
+// Products by cuBLASLt: how the plugin describes row-major matrices of any strides.
 #include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
@@ -13,7 +13,7 @@ class CudaGemm : public Cuda {
     Cuda::SetUp();
     core::reset_fallback_counts();
   }
-  // Nothing but copies of operands went through the host.
+  // Only copies of operands went through the host.
   void TearDown() override {
     for (const core::FallbackCount& c : core::fallback_counts()) {
       EXPECT_TRUE(c.op == "clone" || c.op == "copy" || c.op == "zero") << c.op << " was " << c.rung << ": " << c.reason;
@@ -22,7 +22,7 @@ class CudaGemm : public Cuda {
   }
 };
 
-// Small whole numbers: every product is exact in every dtype.
+// Small integers: every product is exact in every dtype.
 Tensor whole(IntArrayRef sizes, ScalarType dtype, int seed) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
@@ -48,7 +48,7 @@ TEST_F(CudaGemm, MmOfEveryDtypeAndOrder) {
   }
 }
 
-TEST_F(CudaGemm, AnOperandWithoutNeighboursIsCopied) {
+TEST_F(CudaGemm, AnOperandWithoutAContiguousDimensionIsCopied) {
   const Tensor a = whole({6, 8}, kFloat, 1), b = whole({8, 10}, kFloat, 2);
   const Tensor there = b.to(kCUDA).slice(1, 0, 10, 2);
   EXPECT_TRUE(equal(mm(a.to(kCUDA).slice(0, 0, 6, 2), there).cpu(), mm(a.slice(0, 0, 6, 2), b.slice(1, 0, 10, 2))));
@@ -93,7 +93,7 @@ TEST_F(CudaGemm, AnActivationIsTheEpilogue) {
   }
 }
 
-// cuBLAS activates no doubles: product and activation are two ops then.
+// cuBLAS has no activations for doubles: product and activation are two ops then.
 TEST_F(CudaGemm, DoublesAreActivatedApart) {
   const Tensor bias = whole({6}, kDouble, 1), a = whole({4, 5}, kDouble, 2), b = whole({5, 6}, kDouble, 3);
   const Tensor y = _addmm_activation(bias.to(kCUDA), a.to(kCUDA), b.to(kCUDA));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's libraries do not compute stays on the device all the same.
+// Calls that CUDA's libraries do not support stay on the device.
 #include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 using CudaOwnKernels = CudaAlone;
 
-// Small whole numbers, whose sums are exact in any order.
+// Small integers, whose sums are exact in any order.
 Tensor whole(IntArrayRef sizes, ScalarType dtype) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
@@ -27,7 +27,7 @@ TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   }
 }
 
-TEST_F(CudaOwnKernels, AddendsThatCublasCannotWalk) {
+TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
     const Tensor a = whole({6, 3}, dtype), b = whole({3, 9}, dtype), column = whole({6, 1}, dtype);
     EXPECT_TRUE(equal(addmm(column.to(kCUDA), a.to(kCUDA), b.to(kCUDA), 2).cpu(), addmm(column, a, b, 2)));
@@ -53,7 +53,7 @@ TEST_F(CudaOwnKernels, SamplesOfAGrid) {
       {kFloat, 1e-5}, {kDouble, 1e-12}, {kHalf, 1e-2}, {kBFloat16, 6e-2}};
   for (const auto& [dtype, allowed] : roundings) {
     const Tensor flat = randn({2, 3, 5, 4}).to(dtype), deep = randn({2, 3, 5, 4, 3}).to(dtype);
-    // Places that every dtype has, and so far from the middle between two elements that none rounds to the other.
+    // Positions that are exact in every dtype, and not halfway between two elements.
     const Tensor at = randint(-8, 9, {2, 7, 6, 3}, kLong).to(dtype).div(16).add(0.03125);
     for (int64_t mode = 0; mode < 3; ++mode) {
       const auto check = [&](const Tensor& x, const Tensor& grid) {
@@ -89,7 +89,7 @@ TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
   compare(randn({2, 1, 4, 4}, kDouble), rand({2, 1100, 1000, 2}, kDouble), 0, 0);
 }
 
-TEST_F(CudaOwnKernels, PowersWithNamesOfTheirOwn) {
+TEST_F(CudaOwnKernels, PowersWithKernelsOfTheirOwn) {
   const std::pair<ScalarType, double> roundings[] = {
       {kFloat, 1e-7}, {kDouble, 1e-15}, {kHalf, 1e-3}, {kBFloat16, 8e-3}};
   for (const auto& [dtype, rounding] : roundings) {
@@ -103,7 +103,7 @@ TEST_F(CudaOwnKernels, PowersWithNamesOfTheirOwn) {
   }
 }
 
-TEST_F(CudaOwnKernels, FunctionsOfElementsThatLieApart) {
+TEST_F(CudaOwnKernels, FunctionsOfStridedElements) {
   manual_seed(6);
   const Tensor x = randn({6, 10}, kDouble);
   compare([&](const auto& there) { return there(x).slice(1, 0, 10, 3).clamp(-0.5, 0.5); });
@@ -114,7 +114,7 @@ TEST_F(CudaOwnKernels, FunctionsOfElementsThatLieApart) {
   near([](const Tensor& t) { return i0(t); });
 }
 
-TEST_F(CudaOwnKernels, BoundsAndPowersOfWholeNumbers) {
+TEST_F(CudaOwnKernels, BoundsAndPowersOfIntegers) {
   for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
     const Tensor x = whole({6, 10}, dtype);
     for (int64_t step : {1, 3}) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// plugin_sparse_cuda against the host's kernels of the layout; of whole numbers, whose sums are exact in any order.
+// plugin_sparse_cuda against the layout's kernels on the host, with integers, whose sums are exact in any order.
 #include <functional>
 #include <set>
 
@@ -54,7 +54,7 @@ void expect_parts(const Tensor& got, const Tensor& expected) {
   EXPECT_TRUE(equal(got._values().cpu(), expected._values())) << got._values() << "\nand not\n" << expected._values();
 }
 
-// f(a function that moves a tensor to where f is to work)
+// f(function that moves a tensor to f's device)
 template <class F>
 void compare(const F& f) {
   const Tensor expected = f([](const Tensor& t) { return t; });
@@ -65,8 +65,8 @@ void compare(const F& f) {
     EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
 }
 
-// The rows whose kernels run on the device, those that others call too.
-std::set<std::string> rows_of(const std::function<void()>& work) {
+// The operators whose kernels run on the device, nested calls included.
+std::set<std::string> ops_of(const std::function<void()>& work) {
   std::set<std::string> rows;
   core::set_kernel_observer(
       [](void* seen, const core::Op& op, int slot, int64_t, int64_t) {
@@ -78,20 +78,20 @@ std::set<std::string> rows_of(const std::function<void()>& work) {
   return rows;
 }
 
-TEST_F(CudaSparse, OwnKernelsServeAndCallNoOthers) {
-  using Rows = std::set<std::string>;
+TEST_F(CudaSparse, OwnKernelsRunWithoutNestedCalls) {
+  using Ops = std::set<std::string>;
   const Tensor a = random_sparse({9, 7}, 30, kFloat).to(kCUDA), c = a.coalesce(), x = whole({7, 4}, kFloat).to(kCUDA),
                bias = whole({4}, kFloat).to(kCUDA), vec = whole({7}, kFloat).to(kCUDA);
   Tensor out = whole({9, 7}, kFloat).to(kCUDA);
-  EXPECT_EQ(rows_of([&] { (void)a.coalesce(); }), Rows({"_coalesce"}));
-  EXPECT_EQ(rows_of([&] { (void)a.mm(x); }), Rows({"mm"}));
-  EXPECT_EQ(rows_of([&] { (void)a.mv(vec); }), Rows({"mv"}));
-  EXPECT_EQ(rows_of([&] { (void)addmm(bias, a, x); }), Rows({"addmm"}));
-  EXPECT_EQ(rows_of([&] { (void)c.mul(c); }), Rows({"mul.Tensor"}));
-  EXPECT_EQ(rows_of([&] { (void)c.sparse_mask(c); }), Rows({"sparse_mask"}));
-  EXPECT_EQ(rows_of([&] { out.add_(a, 2); }), Rows({"add.Tensor"}));
-  EXPECT_EQ(rows_of([&] { out.sub_(c); }), Rows({"sub.Tensor"}));
-  EXPECT_EQ(rows_of([&] { (void)c.to_dense(); }).count("index_add"), 0u);
+  EXPECT_EQ(ops_of([&] { (void)a.coalesce(); }), Ops({"_coalesce"}));
+  EXPECT_EQ(ops_of([&] { (void)a.mm(x); }), Ops({"mm"}));
+  EXPECT_EQ(ops_of([&] { (void)a.mv(vec); }), Ops({"mv"}));
+  EXPECT_EQ(ops_of([&] { (void)addmm(bias, a, x); }), Ops({"addmm"}));
+  EXPECT_EQ(ops_of([&] { (void)c.mul(c); }), Ops({"mul.Tensor"}));
+  EXPECT_EQ(ops_of([&] { (void)c.sparse_mask(c); }), Ops({"sparse_mask"}));
+  EXPECT_EQ(ops_of([&] { out.add_(a, 2); }), Ops({"add.Tensor"}));
+  EXPECT_EQ(ops_of([&] { out.sub_(c); }), Ops({"sub.Tensor"}));
+  EXPECT_EQ(ops_of([&] { (void)c.to_dense(); }).count("index_add"), 0u);
 }
 
 TEST_F(CudaSparse, Coalesced) {
@@ -108,8 +108,8 @@ TEST_F(CudaSparse, Coalesced) {
   compare([&](auto to) { return to(narrow).coalesce(); });
 }
 
-// Places have up to 63 bits.
-TEST_F(CudaSparse, PlacesBeyondTheNumbersOf32Bits) {
+// Linear indices have up to 63 bits.
+TEST_F(CudaSparse, LinearIndicesBeyond32Bits) {
   const int64_t m = int64_t{1} << 30, n = int64_t{1} << 27;
   const Tensor at = longs({m - 1, 0, m - 1, 3, m - 2, n - 1, 0, n - 1, n - 1, n - 2}, {2, 5});
   const Tensor t = sparse_coo_tensor(at, arange(1, 6, TensorOptions(kFloat)), {m, n});
@@ -119,8 +119,8 @@ TEST_F(CudaSparse, PlacesBeyondTheNumbersOf32Bits) {
   compare([&](auto to) { return to(c).mul(to(t)); });
 }
 
-// More elements in one place than a thread adds up, and runs of each length around that.
-TEST_F(CudaSparse, ManyInOnePlace) {
+// More duplicates than a thread sums, and runs of each length around that.
+TEST_F(CudaSparse, ManyDuplicates) {
   for (int64_t width : {1, 3, 40}) {
     for (int64_t many : {511, 512, 513, 1024, 1700}) {
       const Tensor row = cat({zeros({5}, TensorOptions(kLong)), full({many}, 2, TensorOptions(kLong)),
@@ -133,7 +133,7 @@ TEST_F(CudaSparse, ManyInOnePlace) {
   }
 }
 
-TEST_F(CudaSparse, HalvesAreAddedUpAsFloats) {
+TEST_F(CudaSparse, HalvesAreSummedAsFloats) {
   const Tensor at = zeros({2, 3000}, TensorOptions(kLong));
   for (ScalarType dtype : {kHalf, kBFloat16}) {
     const double sum = dtype == kHalf ? 3000 : 3008;  // the nearest that has 8 bits
@@ -177,7 +177,7 @@ TEST_F(CudaSparse, ProductsWithAddends) {
   }
 }
 
-// A row with all the elements, as many as a warp takes, one more, and several such; empty ones beside them.
+// A row with all elements: as many as a warp sums, one more, and several such; the other rows are empty.
 TEST_F(CudaSparse, LongRows) {
   const std::pair<ScalarType, int64_t> rows[] = {{kFloat, 1023}, {kFloat, 1024},  {kFloat, 1025}, {kFloat, 2048},
                                                  {kFloat, 3300}, {kDouble, 1025}, {kLong, 1025}};
@@ -233,7 +233,7 @@ TEST_F(CudaSparse, EmptyMatrices) {
   compare([&](auto to) { return to(some).mm(to(x.narrow(1, 0, 0))); });
 }
 
-TEST_F(CudaSparse, SumsTouchTheirPlacesAlone) {
+TEST_F(CudaSparse, SumsTouchTheirElementsAlone) {
   for (ScalarType dtype : kNumbers) {
     const Tensor t = random_sparse({30, 4}, 25, dtype, 1), dense = whole({30, 4}, dtype);
     for (const Tensor& s : {t, t.coalesce()}) {
@@ -257,7 +257,7 @@ TEST_F(CudaSparse, SumsTouchTheirPlacesAlone) {
   }
 }
 
-TEST_F(CudaSparse, ElementsAreFoundByTheirPlace) {
+TEST_F(CudaSparse, ElementsAreFoundByIndex) {
   for (ScalarType dtype : kNumbers) {
     const Tensor dense = whole({20, 9}, dtype);
     const Tensor a = random_sparse({20, 9}, 70, dtype), b = random_sparse({20, 9}, 90, dtype),
@@ -270,7 +270,7 @@ TEST_F(CudaSparse, ElementsAreFoundByTheirPlace) {
   }
 }
 
-// Indices that nobody has checked are found where they are used, and the device goes on.
+// Unchecked indices are detected where they are used, and the device goes on.
 TEST_F(CudaSparse, WrongIndicesAreNamed) {
   const Tensor x = whole({7, 4}, kFloat).to(kCUDA), y = whole({4, 9}, kFloat).to(kCUDA);
   const Tensor good = random_sparse({9, 7}, 20, kFloat).to(kCUDA);
@@ -298,7 +298,7 @@ TEST_F(CudaSparse, WrongIndicesAreNamed) {
   EXPECT_TRUE(equal(good.mm(x).cpu(), good.cpu().mm(x.cpu())));
 }
 
-// The order of a sum follows from sizes alone: the same bits each time, whichever block comes first.
+// The order of a sum follows from sizes alone: the same bits each time, whichever block runs first.
 TEST_F(CudaSparse, TheSameBitsEachTime) {
   const Tensor t =
       sparse_coo_tensor(randint(0, 20, {2, 5000}, TensorOptions(kLong)), randn({5000}), {20, 20}).to(kCUDA);
@@ -314,7 +314,7 @@ TEST_F(CudaSparse, TheSameBitsEachTime) {
   }
 }
 
-// What needs no size from the device is replayed with the values of the time.
+// Operators that need no size from the device are replayed with current values.
 TEST_F(CudaSparse, ProductsAndSumsAreReplayed) {
   const Tensor host = random_sparse({30, 20}, 200, kFloat), t = host.to(kCUDA), x = zeros({20, 16}).to(kCUDA);
   Tensor out = zeros({30, 20}).to(kCUDA), product, dense;
@@ -362,30 +362,30 @@ plugins::Info info_of(std::string_view name) {
 }
 
 // Whether plugin_sparse_cuda multiplies.
-bool own_kernels_serve() {
+bool own_kernels_run() {
   const Tensor t = random_sparse({9, 7}, 40, kFloat), x = whole({7, 8}, kFloat), there = t.to(kCUDA);
   Tensor product;
-  const std::set<std::string> rows = rows_of([&] { product = there.mm(x.to(kCUDA)); });
+  const std::set<std::string> rows = ops_of([&] { product = there.mm(x.to(kCUDA)); });
   EXPECT_TRUE(equal(product.cpu(), t.mm(x)));
   return rows == std::set<std::string>({"mm"});
 }
 
-// The plugin of the layout may come later than that of its kernels on a device, and either may go.
+// The layout's plugin may be opened after the plugin with its kernels, and either may be unloaded.
 TEST_F(CudaSparse, PluginsOpenInAnyOrder) {
-  EXPECT_TRUE(own_kernels_serve());
+  EXPECT_TRUE(own_kernels_run());
   const std::string kernels = info_of("sparse_cuda").library, layout = info_of("sparse").library;
   plugins::unload("sparse_cuda");
-  EXPECT_FALSE(own_kernels_serve()) << "the layout's own do";
+  EXPECT_FALSE(own_kernels_run()) << "the layout's own kernels run";
   plugins::unload("sparse");
   const plugins::Info opened = plugins::load(kernels);
   EXPECT_EQ(opened.state, plugins::State::Opened);
   EXPECT_EQ(opened.kernels, 11);
   EXPECT_TRUE(opened.quarantined.empty());
   plugins::load(layout);
-  EXPECT_TRUE(own_kernels_serve());
+  EXPECT_TRUE(own_kernels_run());
 }
 
-// Of the plugin as nvcc builds it alone, whose kernels the fake does not run.
+// Only for the plugin that nvcc built, whose kernels the fake does not run.
 class CudaNvccSparse : public Cuda {};
 
 TEST_F(CudaNvccSparse, ItOpensAndAKernelIsRefusedByName) {

@@ -68,7 +68,7 @@ void step(cudaStream_t s) {
     ++all.injected;
     d.broken = all.fail_work_code;
   }
-  if (w.run && d.broken == cudaSuccess) w.run();  // a context that is lost drops its work
+  if (w.run && d.broken == cudaSuccess) w.run();  // a lost context drops its work
   if (w.marks) {
     w.marks->done = true;
     w.marks->at_ms = now_ms();
@@ -160,13 +160,13 @@ void tenon_fake_capacity(uint64_t bytes) {
   state().capacity = bytes;
 }
 
-// A device that is lost takes along what it had, and what was pinned.
+// A lost device loses its memory, events and streams, and all pinned memory.
 static void drop_context(int device) {
   State& s = state();
   for (auto it = s.memory.begin(); it != s.memory.end();) {
-    const bool goes = it->second.device == device || it->second.device < 0;
-    if (goes) munmap(const_cast<char*>(it->first), it->second.bytes);
-    it = goes ? s.memory.erase(it) : std::next(it);
+    const bool is_lost = it->second.device == device || it->second.device < 0;
+    if (is_lost) munmap(const_cast<char*>(it->first), it->second.bytes);
+    it = is_lost ? s.memory.erase(it) : std::next(it);
   }
   for (auto it = s.events.begin(); it != s.events.end();)
     it = (*it)->device == device ? s.events.erase(it) : std::next(it);
