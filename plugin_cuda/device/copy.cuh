@@ -9,7 +9,7 @@ namespace tenon::cuda {
 
 // out = src, cast to out's dtype and broadcast to its shape; any strides, no overlap but out == src.
 void copy_elements(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& src);
-// All elements become the one whose bytes `bits` begins with.
+// Sets all elements to the value whose bytes `bits` begins with.
 void fill_elements(const sdk::Call& call, const sdk::Tensor& out, uint64_t bits);
 inline uint64_t bits_of(sdk::DType dtype, const sdk::Scalar& value) {
   uint64_t bits = 0;
@@ -21,7 +21,7 @@ inline uint64_t bits_of(sdk::DType dtype, const sdk::Scalar& value) {
 }
 void fill_bytes(const sdk::Call& call, void* p, int64_t bytes, uint8_t value);
 
-// out = value, of one element, where the mask says so, else self; the mask broadcasts.
+// out = mask ? value : self; value has one element, the mask broadcasts.
 void fill_where(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self, const sdk::Tensor& mask,
                 const sdk::Tensor& value);
 

@@ -22,13 +22,13 @@ struct Faults {
     word->index = index;
     word->limit = limit;
   }
-  // An index of a dimension; 0 stands for one that is out of bounds.
+  // The index, or 0 if it is out of bounds.
   TN_DEVICE int64_t checked(int64_t index, int64_t size) const {
     if (index >= 0 && index < size) return index;
     report(TN_ERROR_INDEX, index, size);
     return 0;
   }
-  // The same, where negative ones count from the end.
+  // The same; negative indices count from the end.
   TN_DEVICE int64_t wrapped(int64_t index, int64_t size) const {
     if (index >= -size && index < size) return index < 0 ? index + size : index;
     report(TN_ERROR_INDEX, index, size);

@@ -76,7 +76,7 @@ class IndexLoop {
     loop_.finish();
     for_each_piece<kMaxIndices + 2>(loop_, f);
   }
-  // The same where there is never more than one index.
+  // The same for at most one index tensor.
   template <class F>
   void run_one(F&& f) {
     if (empty()) return;
@@ -119,7 +119,7 @@ inline CombineOp combine_op_of(sdk::Str s) {
 
 // Whether positions are sorted by offset first, for a fixed order or to count them; otherwise atomics combine them.
 bool combines_in_order(const sdk::Call& call, sdk::DType dtype, const CombineRule& how);
-// Its workspace for so many combinations of indices.
+// Workspace for that, for a number of combinations of indices.
 inline constexpr int64_t kMaxPlaces = int64_t{1} << 30;
 uint64_t combine_workspace_bytes(int64_t combinations);
 // out, the loop's other operand, = self combined with the elements.
@@ -128,9 +128,9 @@ tn_status combine_elements(const sdk::Call& call, IndexLoop& loop, const sdk::Te
 
 struct Strides {
   int64_t of[sdk::kMaxDims];
-  // Those of a tensor of the loop's rank (0-dim: none), without dimension `but`.
-  explicit Strides(const sdk::Tensor& t, int but = -1) {
-    for (int d = 0; d < t.ndim(); ++d) of[d] = d == but ? 0 : t.stride(d);
+  // The strides of a tensor of the loop's rank (0-dim: none); 0 for dimension `except`.
+  explicit Strides(const sdk::Tensor& t, int except = -1) {
+    for (int d = 0; d < t.ndim(); ++d) of[d] = d == except ? 0 : t.stride(d);
     if (t.ndim() == 0) of[0] = 0;
   }
   Strides(int ndim, int at, int64_t stride) {

@@ -19,7 +19,7 @@ struct Shape {
   int64_t grid = 1;
   int block = 256;
   std::size_t shared_bytes = 0;
-  bool exact = false;  // the only block size that the kernel accepts; others are tested with several sizes
+  bool exact = false;  // the kernel needs this block size; others are tested with several
 };
 inline Shape exactly(int64_t grid, int block) { return {grid, block, 0, true}; }
 

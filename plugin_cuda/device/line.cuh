@@ -8,7 +8,7 @@
 
 namespace tenon::cuda {
 
-// Rows of n elements, in the order of their dimensions with the sorted one taken out.
+// Rows of n elements, in the order of the other dimensions.
 struct Line {
   char* p;
   Code code;
@@ -43,7 +43,7 @@ inline Line line_of(const sdk::Tensor& t, int dim) {
 }
 
 // Sorts the positions of all elements of rows of n, each row by its keys and stable: values_out[row * n + i] - row * n
-// is where the i-th of a row stands in it. What keys_out holds then depends on the dtype. memory.pairs.n is not 0.
+// is the position of the i-th element of a row. What keys_out holds then depends on the dtype. memory.pairs.n is not 0.
 void sort_lines(const sdk::Call& call, const Line& in, int64_t n, const SortMemory& memory, bool descending);
 // Sorts pairs that have their keys: {row, key} where keys have 32 bits, else the key alone. Their values are
 // positions among all elements of rows of n.

@@ -22,7 +22,7 @@ struct Planes {
   uint64_t part_bytes() const { return static_cast<uint64_t>(channels * parts()) * 3 * sizeof(double); }
 };
 
-// About the part's own mean, so that nothing cancels.
+// `squares` are about the part's own mean, to avoid cancellation.
 template <class C>
 struct Moments {
   C count, mean, squares;
@@ -50,7 +50,7 @@ struct Slopes {
 // C is compute_t of the tensors' dtype. To parts[channel * parts + part]:
 // Moments<C>
 void part_moments(const sdk::Call& call, const Planes& s, const sdk::Tensor& x, void* parts);
-// Two<C>: the sums of dy and of dy * (x - mean); `sharing` channels have a mean in common.
+// Two<C>: the sums of dy and of dy * (x - mean); `sharing` channels share a mean.
 void part_gradient_sums(const sdk::Call& call, const Planes& s, const sdk::Tensor& dy, const sdk::Tensor& x,
                         const sdk::Tensor& mean, int64_t sharing, void* parts);
 // With a channel's Affine<C> or Slopes<C> at `by`.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Windows and cells of pooling: which elements an output is made of, and which outputs an element is in.
+// Windows of pooling and cells of adaptive pooling: the elements of an output, and the outputs of an element.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct PoolAxis {
     const int32_t first = start >= 0 ? start : dilation == 1 ? 0 : start + (dilation - 1 - start) / dilation * dilation;
     return {first, end < in ? end : in, dilation};
   }
-  // Windows that reach over x; those with gaps need not contain it.
+  // Windows whose extent contains x; dilated ones may skip it.
   TN_DEVICE Range windows_over(int32_t x) const {
     const int32_t at = x + pad, reach = (kernel - 1) * dilation + 1;
     const int32_t first =
@@ -48,7 +48,7 @@ struct PoolAxis {
     const int32_t last = static_cast<int32_t>(by_stride.divide(static_cast<uint32_t>(at))) + 1;
     return {first, last < out ? last : out, 1};
   }
-  // Elements of a window and of the padding that it lies in.
+  // Elements of a window, padding included.
   TN_DEVICE int32_t padded(int32_t o) const {
     const int32_t start = o * stride - pad, end = start + kernel;
     return (end < in + pad ? end : in + pad) - start;
@@ -64,7 +64,7 @@ struct Pool {
   TN_DEVICE int32_t position(int32_t d, int32_t h, int32_t w) const { return (d * axis[1].in + h) * axis[2].in + w; }
   int64_t in_plane() const { return int64_t{axis[0].in} * axis[1].in * axis[2].in; }
   int64_t out_plane() const { return int64_t{axis[0].out} * axis[1].out * axis[2].out; }
-  // About how many elements an output is made of.
+  // Roughly the number of elements per output.
   int64_t window_size() const {
     int64_t n = 1;
     for (const PoolAxis& a : axis) n *= cells ? ceil_div(a.in, a.out) : std::min(a.kernel, a.in);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices whose elements are looked up: results (i, j) of each of `batch` are sums over k, in order, of
-// left(b, i, k) * right(b, k, j). A P has
+// Tiled products of matrices with computed element addresses: results (i, j) of each of `batch` are sums over k, in
+// order, of left(b, i, k) * right(b, k, j). A P has
 //   batch, m, n, k
 //   left_along_k(), right_along_k()   whether neighbors in memory are neighbors along k
 //   left<U>(b, i, k), right<U>(b, k, j), put<U>(b, i, j, sum)
@@ -14,7 +14,7 @@ namespace tenon::cuda {
 
 // A block computes a tile of kTile * kTile results, a thread kEach * kEach of them.
 inline constexpr int kTile = 64, kDeep = 16, kEach = 4, kSide = kTile / kEach, kTileThreads = kSide * kSide;
-inline constexpr int kPitch = kTile + 1;  // of a line: the next one begins in another bank
+inline constexpr int kPitch = kTile + 1;  // of a line, padded to avoid bank conflicts
 
 template <class U, class P>
 __global__ void product_tiles(P p) {

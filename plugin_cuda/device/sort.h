@@ -13,7 +13,7 @@ struct Pairs {
   int64_t n;
 };
 
-// Scratch that sort_pairs() wants for n pairs, in bytes.
+// Bytes of scratch that sort_pairs() needs for n pairs.
 std::size_t sort_scratch(int64_t n);
 
 // Ascending by the lowest `bits` bits of the keys, stable.

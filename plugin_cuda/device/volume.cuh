@@ -72,7 +72,7 @@ struct Extents {
   }
 };
 
-// Where the elements of a tensor lie.
+// The addresses of a tensor's elements.
 struct Volume {
   char* p = nullptr;
   int64_t stride[kVolumeDims] = {};  // bytes
@@ -84,14 +84,14 @@ struct Volume {
       stride[k] = d < 0 ? 0 : t.stride(d) * sdk::item_size(t.dtype());
     }
   }
-  // The plane in which a place lies.
+  // The plane of a place.
   TN_DEVICE char* plane(const Place& at) const { return p + at.at[0] * stride[0] + at.at[1] * stride[1]; }
   TN_DEVICE char* element(const Place& at) const {
     return plane(at) + at.at[2] * stride[2] + at.at[3] * stride[3] + at.at[4] * stride[4];
   }
 };
 
-// Whether all sizes leave 32-bit positions room for sums of a few.
+// Whether sums of a few 32-bit positions cannot overflow.
 inline bool fits_volume(const sdk::Tensor& t) {
   for (int64_t s : t.sizes()) {
     if (s > INT32_MAX / 4) return false;

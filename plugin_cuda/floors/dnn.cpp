@@ -99,7 +99,7 @@ bool uses_tf32(Part& config) {
   });
 }
 
-// Milliseconds by one engine; negative: it does not do this.
+// Milliseconds by one engine; negative: not supported.
 double engine_ms(cudnnHandle_t handle, Part& config, void* const (&pointers)[3]) {
   Part plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);

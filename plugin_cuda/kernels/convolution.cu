@@ -86,7 +86,7 @@ struct Conv {
   TN_DEVICE U y_at(int64_t plane, int64_t at) const {
     return at < 0 ? U(0) : y.get<U>(plane * out.count() + at);
   }
-  // Element j of plane i of an image's group b, with the plane's bias; m planes a group, n elements a plane.
+  // Element j of plane i of an image's group b, with the plane's bias; m planes per group, n elements per plane.
   template <class U>
   TN_DEVICE void put_biased(const Dense& to, int64_t b, int64_t i, int64_t j, int64_t m, int64_t n, U sum) const {
     sum += bias.get_or(b % groups * m + i, U(0));

@@ -64,7 +64,7 @@ struct LogSumExp : Plain<C> {
 template <class C>
 struct Found {
   C value;
-  int64_t index;  // -1: nothing yet
+  int64_t index;  // -1: none yet
 };
 // The last of equal elements; NaN wins.
 template <class C, bool kMax>
@@ -89,7 +89,7 @@ constexpr int kEach = 4;             // consecutive elements per thread
 constexpr int64_t kMaxParts = 1024;  // of a row
 constexpr int64_t kMaxPartsOfAll = 2048;
 
-// The elements of one thread, each with those before it in the thread.
+// An inclusive scan of one thread's elements.
 template <class C, class Op>
 TN_DEVICE void own_elements(const Rows& r, Op op, int64_t row, int64_t first, int64_t end,
                             typename Op::Value (&own)[kEach]) {

@@ -39,7 +39,7 @@ bool entries_of(const TensorList& indices, Entries* out) {
 struct Expression {
   struct Indexed {
     Tensor index;
-    int64_t size, step;  // as Indices has them
+    int64_t size, step;  // as in Indices
   };
   std::vector<int64_t> shape, sizes;  // of the index tensors together; of the result
   std::vector<int> kept;              // dimensions without an index
@@ -188,7 +188,7 @@ struct Offsets {
   }
 };
 
-// Of the workspace: counts, a dense copy of the mask, offsets.
+// Workspace: counts, a contiguous copy of the mask, offsets.
 uint64_t mask_bytes(const Tensor& mask) {
   return kStartsBytes + static_cast<uint64_t>((mask.numel() + 7) / 8 * 8 + mask.numel() * 8);
 }

@@ -91,8 +91,7 @@ __global__ void gather(Backward b, E elements) {
   if (threadIdx.x == 0) atomicAdd(b.matched, static_cast<unsigned long long>(matched));
 }
 
-constexpr int kTile =
-    1024;  // elements whose sums a block of gather_strays has; those of a thread are `blockDim.x` apart
+constexpr int kTile = 1024;  // sums of a block of gather_strays
 
 // Indices may name elements outside of their window: a caller's, and those of windows with padding alone, which name
 // the first element. Then tiles of planes are recomputed from all outputs of the plane, in order.

@@ -27,7 +27,7 @@ TN_DEVICE C combine(C a, C b, CombineOp op) {
   }
 }
 
-// By compare and swap of the word around the element.
+// By compare and swap of the word that contains the element.
 template <class W, class C>
 TN_DEVICE void combine_in_word(char* p, Code code, C v, CombineOp op) {
   const std::size_t inside = reinterpret_cast<uintptr_t>(p) % sizeof(W);

@@ -121,7 +121,7 @@ __global__ void merge_runs(Slices s, const uint32_t* from, uint32_t* to, int64_t
   }
 }
 
-// In `order`, by way of memory of the same size.
+// Into `order`; `other` is scratch of the same size.
 void sort_slices(const Call& call, const Slices& s, uint32_t* order, uint32_t* other) {
   int passes = 0;
   while (int64_t{1} << passes < s.n) ++passes;

@@ -105,7 +105,7 @@ std::string find_devices() {
 }  // namespace
 
 std::string start() {
-  // glibc takes the handler back when the library is closed.
+  // glibc removes the handler when the library is closed.
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork_child);
   if (registered != 0) throw Error(TN_ERROR_MEMORY, "pthread_atfork failed");
   g_blocking.store(setting_on("CUDA_BLOCKING"));

@@ -77,7 +77,7 @@ struct Columns {
   }
 };
 
-// To the first group of each row.
+// The sum is in the first group of each row.
 template <class Sum, class C>
 TN_DEVICE Sum add_groups(Sum sum, const Product<C>& p) {
   for (int k = p.across * p.groups / 2; k >= p.across; k /= 2) {
@@ -111,7 +111,7 @@ __global__ void multiply_rows(Product<C> p) {
 template <class Sum, class C>
 __global__ void multiply_long_rows(Product<C> p) {
   TN_SHARED(Sum, parts, kRowBlock);
-  const int group = lane() / p.across, groups = kRowWarps * p.groups;  // which are whole warps here
+  const int group = lane() / p.across, groups = kRowWarps * p.groups;  // groups of the block
   const int64_t tiles = p.template tiles<Sum::n>();
   for (int64_t at = blockIdx.x * kLongRow; at < p.rows.n; at += gridDim.x * kLongRow) {
     const int64_t row = static_cast<int64_t>(p.rows.indices[at]);

@@ -24,7 +24,7 @@ __global__ void find_rows(Sorted e, int64_t m, int64_t* starts, Faults faults) {
 bool is_zero(const Scalar& s) { return s.is_float() ? s.to<double>() == 0 : s.to<int64_t>() == 0; }
 bool is_matrix(const Tensor& t) { return t.ndim() == 2 && (is_strided(t) || coo::sparse_dim(t) == 2); }
 
-// A sparse matrix, or its transpose: the rows are one of the two lines of indices.
+// A sparse matrix or its transpose: `line` is the line of indices that has the rows.
 struct Left {
   Tensor indices, values;
   int64_t m;

@@ -77,7 +77,7 @@ TEST_F(CudaIndex, MasksAmongTheIndices) {
   manual_seed(3);
   const Tensor self = values({3, 50, 20, 2}), mask = rand({50, 20}) < 0.3, one = values({1});
   const int64_t n = mask.sum().item<int64_t>();
-  const Tensor rows = values({3, n, 2}), picked = places({3, 1}, 3);
+  const Tensor rows = values({3, n, 2}), selected = places({3, 1}, 3);
   const auto none = std::optional<Tensor>();
   compare([&](auto on) { return on(self).index_put({none, on(mask)}, on(one)); });
   compare([&](auto on) { return on(self).index_put({none, on(mask).t().contiguous().t()}, on(rows)); });

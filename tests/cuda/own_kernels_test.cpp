@@ -10,7 +10,7 @@ namespace {
 using CudaOwnKernels = CudaAlone;
 
 // Small integers, whose sums are exact in any order.
-Tensor whole(IntArrayRef sizes, ScalarType dtype) {
+Tensor integers(IntArrayRef sizes, ScalarType dtype) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return arange(n, kLong).mul(7).remainder(11).sub(5).to(dtype).view(sizes);
@@ -18,7 +18,7 @@ Tensor whole(IntArrayRef sizes, ScalarType dtype) {
 
 TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
-    const Tensor a = whole({70, 33}, dtype), b = whole({33, 65}, dtype), x = whole({33}, dtype);
+    const Tensor a = integers({70, 33}, dtype), b = integers({33, 65}, dtype), x = integers({33}, dtype);
     EXPECT_TRUE(equal(a.to(kCUDA).mm(b.to(kCUDA)).cpu(), a.mm(b)));
     EXPECT_TRUE(equal(b.to(kCUDA).t().mm(a.to(kCUDA).t()).cpu(), b.t().mm(a.t())));
     EXPECT_TRUE(equal(a.to(kCUDA).mv(x.to(kCUDA)).cpu(), a.mv(x)));
@@ -29,19 +29,19 @@ TEST_F(CudaOwnKernels, ProductsOfIntegers) {
 
 TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
-    const Tensor a = whole({6, 3}, dtype), b = whole({3, 9}, dtype), column = whole({6, 1}, dtype);
+    const Tensor a = integers({6, 3}, dtype), b = integers({3, 9}, dtype), column = integers({6, 1}, dtype);
     EXPECT_TRUE(equal(addmm(column.to(kCUDA), a.to(kCUDA), b.to(kCUDA), 2).cpu(), addmm(column, a, b, 2)));
-    const Tensor apart = whole({6, 18}, dtype).slice(1, 0, 18, 2);
+    const Tensor apart = integers({6, 18}, dtype).slice(1, 0, 18, 2);
     EXPECT_TRUE(equal(addmm(apart.to(kCUDA), a.to(kCUDA), b.to(kCUDA)).cpu(), addmm(apart, a, b)));
   }
 }
 
 TEST_F(CudaOwnKernels, ConvolutionsOfIntegers) {
   for (ScalarType dtype : {kByte, kShort, kLong}) {
-    const Tensor x = whole({2, 4, 7, 6}, dtype), w = whole({6, 2, 3, 2}, dtype), b = whole({6}, dtype);
+    const Tensor x = integers({2, 4, 7, 6}, dtype), w = integers({6, 2, 3, 2}, dtype), b = integers({6}, dtype);
     EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), {2, 1}, {1, 0}, {1, 2}, 2).cpu(),
                       conv2d(x, w, b, {2, 1}, {1, 0}, {1, 2}, 2)));
-    const Tensor t = whole({4, 3, 3, 2}, dtype);
+    const Tensor t = integers({4, 3, 3, 2}, dtype);
     EXPECT_TRUE(equal(conv_transpose2d(x.to(kCUDA), t.to(kCUDA), {}, {2, 3}, {1, 0}, {1, 2}, 2).cpu(),
                       conv_transpose2d(x, t, {}, {2, 3}, {1, 0}, {1, 2}, 2)));
   }
@@ -116,14 +116,14 @@ TEST_F(CudaOwnKernels, FunctionsOfStridedElements) {
 
 TEST_F(CudaOwnKernels, BoundsAndPowersOfIntegers) {
   for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
-    const Tensor x = whole({6, 10}, dtype);
+    const Tensor x = integers({6, 10}, dtype);
     for (int64_t step : {1, 3}) {
       compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).clamp(1, 3); });
       compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).pow(3); });
       compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).pow(2); });
     }
   }
-  const Tensor b = whole({6, 10}, kLong).gt(0);
+  const Tensor b = integers({6, 10}, kLong).gt(0);
   for (int64_t step : {1, 3}) {
     compare([&](const auto& on) { return on(b).slice(1, 0, 10, step).pow(Scalar(true)); });
     compare([&](const auto& on) { return on(b).slice(1, 0, 10, step).pow(Scalar(false)); });
@@ -141,7 +141,7 @@ TEST_F(CudaOwnKernels, NumbersOfTheExponentialDistribution) {
 }
 
 TEST_F(CudaOwnKernels, PatchesOfBytes) {
-  const Tensor x = whole({2, 3, 7, 6}, kByte);
+  const Tensor x = integers({2, 3, 7, 6}, kByte);
   compare([&](const auto& on) { return im2col(on(x), {3, 2}, {1, 2}, {1, 0}, {2, 1}); });
 }
 

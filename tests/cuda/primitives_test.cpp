@@ -42,9 +42,9 @@ TEST_F(CudaPrimitives, SupportMoreIndicesThanAKernel) {
 TEST_F(CudaPrimitives, SupportMasksInAFixedOrder) {
   manual_seed(2);
   core::set_deterministic(true);
-  const Tensor self = randn({3, 8}), mask = rand({8}) < 0.5, picked = randint(3, {}, kLong);
+  const Tensor self = randn({3, 8}), mask = rand({8}) < 0.5, selected = randint(3, {}, kLong);
   const Tensor values = randn({mask.sum().item<int64_t>()});
-  compare([&](auto on) { return on(self).index_put({on(picked), on(mask)}, on(values), true); });
+  compare([&](auto on) { return on(self).index_put({on(selected), on(mask)}, on(values), true); });
   EXPECT_TRUE(decomposed("index_put"));
 }
 

@@ -32,7 +32,7 @@ class CudaSparse : public Cuda {
 };
 
 Tensor longs(std::vector<int64_t> v, IntArrayRef sizes) { return tensor(v, TensorOptions(kLong)).reshape(sizes); }
-Tensor whole(IntArrayRef sizes, ScalarType dtype) { return randint(0, 4, sizes, TensorOptions(kLong)).to(dtype); }
+Tensor integers(IntArrayRef sizes, ScalarType dtype) { return randint(0, 4, sizes, TensorOptions(kLong)).to(dtype); }
 
 // nnz elements anywhere in sizes, of which the first `sparse` are sparse dimensions.
 Tensor random_sparse(IntArrayRef sizes, int64_t nnz, ScalarType dtype, std::size_t sparse = 2) {
@@ -44,7 +44,7 @@ Tensor random_sparse(IntArrayRef sizes, int64_t nnz, ScalarType dtype, std::size
     else
       of_values.push_back(sizes[d]);
   }
-  return sparse_coo_tensor(stack(lines), whole(of_values, dtype), sizes);
+  return sparse_coo_tensor(stack(lines), integers(of_values, dtype), sizes);
 }
 
 void expect_parts(const Tensor& got, const Tensor& expected) {
@@ -80,9 +80,10 @@ std::set<std::string> ops_of(const std::function<void()>& work) {
 
 TEST_F(CudaSparse, OwnKernelsRunWithoutNestedCalls) {
   using Ops = std::set<std::string>;
-  const Tensor a = random_sparse({9, 7}, 30, kFloat).to(kCUDA), c = a.coalesce(), x = whole({7, 4}, kFloat).to(kCUDA),
-               bias = whole({4}, kFloat).to(kCUDA), vec = whole({7}, kFloat).to(kCUDA);
-  Tensor out = whole({9, 7}, kFloat).to(kCUDA);
+  const Tensor a = random_sparse({9, 7}, 30, kFloat).to(kCUDA), c = a.coalesce(),
+               x = integers({7, 4}, kFloat).to(kCUDA), bias = integers({4}, kFloat).to(kCUDA),
+               vec = integers({7}, kFloat).to(kCUDA);
+  Tensor out = integers({9, 7}, kFloat).to(kCUDA);
   EXPECT_EQ(ops_of([&] { (void)a.coalesce(); }), Ops({"_coalesce"}));
   EXPECT_EQ(ops_of([&] { (void)a.mm(x); }), Ops({"mm"}));
   EXPECT_EQ(ops_of([&] { (void)a.mv(vec); }), Ops({"mv"}));
@@ -125,7 +126,7 @@ TEST_F(CudaSparse, ManyDuplicates) {
     for (int64_t many : {511, 512, 513, 1024, 1700}) {
       const Tensor row = cat({zeros({5}, TensorOptions(kLong)), full({many}, 2, TensorOptions(kLong)),
                               full({30}, 7, TensorOptions(kLong))});
-      const Tensor t = sparse_coo_tensor(row.unsqueeze(0), whole({many + 35, width}, kFloat), {9, width});
+      const Tensor t = sparse_coo_tensor(row.unsqueeze(0), integers({many + 35, width}, kFloat), {9, width});
       compare([&](auto to) { return to(t).coalesce(); });
       compare([&](auto to) { return to(t).to_dense(); });
       compare([&](auto to) { return to(ones({9, width})).add(to(t), -2); });
@@ -147,8 +148,8 @@ TEST_F(CudaSparse, HalvesAreSummedAsFloats) {
 TEST_F(CudaSparse, Products) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t k : {1, 3, 8, 64, 130}) {
-      const Tensor t = random_sparse({37, 21}, 150, dtype), c = t.coalesce(), x = whole({21, k}, dtype),
-                   y = whole({k, 37}, dtype), apart = whole({k, 21}, dtype).t();
+      const Tensor t = random_sparse({37, 21}, 150, dtype), c = t.coalesce(), x = integers({21, k}, dtype),
+                   y = integers({k, 37}, dtype), apart = integers({k, 21}, dtype).t();
       for (const Tensor& s : {t, c}) {
         compare([&](auto to) { return to(s).mm(to(x)); });
         compare([&](auto to) { return to(s).mm(to(apart)); });
@@ -161,14 +162,14 @@ TEST_F(CudaSparse, Products) {
 
 TEST_F(CudaSparse, ProductsWithAddends) {
   for (ScalarType dtype : {kFloat, kHalf, kLong}) {
-    const Tensor c = random_sparse({12, 21}, 60, dtype), x = whole({21, 16}, dtype);
-    for (const Tensor& self : {whole({12, 16}, dtype), whole({16}, dtype), whole({1, 16}, dtype), whole({12, 1}, dtype),
-                               whole({16, 12}, dtype).t()}) {
+    const Tensor c = random_sparse({12, 21}, 60, dtype), x = integers({21, 16}, dtype);
+    for (const Tensor& self : {integers({12, 16}, dtype), integers({16}, dtype), integers({1, 16}, dtype),
+                               integers({12, 1}, dtype), integers({16, 12}, dtype).t()}) {
       compare([&](auto to) { return addmm(to(self), to(c), to(x), 3, 2); });
     }
     const Tensor nothing = full({12, 16}, 1, TensorOptions(dtype)).div(0).to(dtype);
     compare([&](auto to) { return addmm(to(nothing), to(c), to(x), 0, 1); });
-    const Tensor start = whole({12, 16}, dtype);
+    const Tensor start = integers({12, 16}, dtype);
     compare([&](auto to) {
       Tensor out = to(start).clone();
       out.addmm_(to(c), to(x));
@@ -186,13 +187,13 @@ TEST_F(CudaSparse, LongRows) {
                             full({many}, 41, TensorOptions(kLong))});
     const Tensor column = arange(0, row.numel(), TensorOptions(kLong)).remainder(int64_t{50});
     for (int64_t k : {1, 5, 16, 136}) {
-      const Tensor t = sparse_coo_tensor(stack({row, column}), whole({row.numel()}, dtype), {45, 50});
-      const Tensor once = t.coalesce(), x = whole({50, k}, dtype), wide = whole({row.numel(), k}, dtype);
-      const Tensor spread = sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
-                                              whole({row.numel()}, dtype), {45, row.numel()});
+      const Tensor t = sparse_coo_tensor(stack({row, column}), integers({row.numel()}, dtype), {45, 50});
+      const Tensor once = t.coalesce(), x = integers({50, k}, dtype), wide = integers({row.numel(), k}, dtype);
+      const Tensor uncoalesced = sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
+                                                   integers({row.numel()}, dtype), {45, row.numel()});
       compare([&](auto to) { return to(t).mm(to(x)); });
       compare([&](auto to) { return to(once).mm(to(x)); });
-      compare([&](auto to) { return to(spread.coalesce()).mm(to(wide)); });
+      compare([&](auto to) { return to(uncoalesced.coalesce()).mm(to(wide)); });
     }
   }
 }
@@ -200,7 +201,7 @@ TEST_F(CudaSparse, LongRows) {
 TEST_F(CudaSparse, ProductsAtElements) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t k : {0, 1, 8, 40, 130}) {
-      const Tensor a = whole({15, k}, dtype), b = whole({11, k}, dtype), t = random_sparse({15, 11}, 40, dtype);
+      const Tensor a = integers({15, k}, dtype), b = integers({11, k}, dtype), t = random_sparse({15, 11}, 40, dtype);
       compare([&](auto to) { return _masked_mm(to(t), to(a), to(b).t()); });
       compare(
           [&](auto to) { return _masked_mm(to(t.coalesce()), to(a.t().contiguous()).t(), to(b.t().contiguous())); });
@@ -209,7 +210,7 @@ TEST_F(CudaSparse, ProductsAtElements) {
     }
   }
   // The gradient of a sparse factor.
-  const Tensor x = whole({11, 16}, kFloat), sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
+  const Tensor x = integers({11, 16}, kFloat), sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
   compare([&](auto to) {
     Tensor values = to(sparse.values().clone()).requires_grad_();
     _sparse_coo_tensor_unsafe(to(sparse.indices()), values, {15, 11}, {}, true).mm(to(x)).sum().backward();
@@ -218,7 +219,7 @@ TEST_F(CudaSparse, ProductsAtElements) {
 }
 
 TEST_F(CudaSparse, EmptyMatrices) {
-  const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)), x = whole({4, 6}, kFloat),
+  const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)), x = integers({4, 6}, kFloat),
                some = random_sparse({5, 4}, 3, kFloat);
   compare([&](auto to) { return to(none).mm(to(x)); });
   compare([&](auto to) { return addmm(to(ones({6})), to(none), to(x), 2); });
@@ -235,7 +236,7 @@ TEST_F(CudaSparse, EmptyMatrices) {
 
 TEST_F(CudaSparse, SumsTouchTheirElementsAlone) {
   for (ScalarType dtype : kNumbers) {
-    const Tensor t = random_sparse({30, 4}, 25, dtype, 1), dense = whole({30, 4}, dtype);
+    const Tensor t = random_sparse({30, 4}, 25, dtype, 1), dense = integers({30, 4}, dtype);
     for (const Tensor& s : {t, t.coalesce()}) {
       compare([&](auto to) { return to(dense).add(to(s), 3); });
       compare([&](auto to) { return to(s).add(to(dense), 3); });
@@ -259,7 +260,7 @@ TEST_F(CudaSparse, SumsTouchTheirElementsAlone) {
 
 TEST_F(CudaSparse, ElementsAreFoundByIndex) {
   for (ScalarType dtype : kNumbers) {
-    const Tensor dense = whole({20, 9}, dtype);
+    const Tensor dense = integers({20, 9}, dtype);
     const Tensor a = random_sparse({20, 9}, 70, dtype), b = random_sparse({20, 9}, 90, dtype),
                  h = random_sparse({20, 3}, 12, dtype, 1), g = random_sparse({20, 3}, 14, dtype, 1);
     compare([&](auto to) { return to(a).mul(to(b)); });
@@ -272,7 +273,7 @@ TEST_F(CudaSparse, ElementsAreFoundByIndex) {
 
 // Unchecked indices are detected where they are used, and the device goes on.
 TEST_F(CudaSparse, WrongIndicesAreNamed) {
-  const Tensor x = whole({7, 4}, kFloat).to(kCUDA), y = whole({4, 9}, kFloat).to(kCUDA);
+  const Tensor x = integers({7, 4}, kFloat).to(kCUDA), y = integers({4, 9}, kFloat).to(kCUDA);
   const Tensor good = random_sparse({9, 7}, 20, kFloat).to(kCUDA);
   for (int64_t wrong : {int64_t{-1}, int64_t{9}, int64_t{1} << 40}) {
     for (bool row : {true, false}) {
@@ -345,7 +346,7 @@ TEST_F(CudaSparse, AStepOfTrainingIsReplayed) {
 }
 
 TEST_F(CudaSparse, EachCallFailsOnce) {
-  const Tensor host = random_sparse({9, 7}, 40, kFloat), x = whole({7, 8}, kFloat);
+  const Tensor host = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat);
   const auto work = [&] {
     const Tensor t = host.to(kCUDA), c = t.coalesce();
     TENON_CHECK(equal(t.mm(x.to(kCUDA)).cpu(), host.mm(x)), Error, "another product came back");
@@ -363,7 +364,7 @@ plugins::Info info_of(std::string_view name) {
 
 // Whether plugin_sparse_cuda multiplies.
 bool own_kernels_run() {
-  const Tensor t = random_sparse({9, 7}, 40, kFloat), x = whole({7, 8}, kFloat), there = t.to(kCUDA);
+  const Tensor t = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat), there = t.to(kCUDA);
   Tensor product;
   const std::set<std::string> rows = ops_of([&] { product = there.mm(x.to(kCUDA)); });
   EXPECT_TRUE(equal(product.cpu(), t.mm(x)));

@@ -161,7 +161,7 @@ namespace tenon::cuda {
 template <class T>
 using Shared = emulator::SharedArray<T>;
 
-// The memory that the launch asked for, from a byte on.
+// The launch's dynamic shared memory from byte `offset` on.
 template <class T>
 Shared<T> dynamic_shared(std::size_t offset = 0) {
   return Shared<T>(emulator::shared_region(nullptr, "dynamic_shared", 0), offset);
