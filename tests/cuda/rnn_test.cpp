@@ -24,7 +24,7 @@ std::string text(const Case& c) {
 }
 
 // Values of both signs, without symmetry.
-Tensor integers(IntArrayRef sizes, int64_t from) {
+Tensor mixed_values(IntArrayRef sizes, int64_t from) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return arange(from, from + n, kLong).mul(7).remainder(13).sub(6).to(kDouble).mul(0.07).view(sizes);
@@ -37,7 +37,7 @@ struct Arguments {
 
   Arguments(const Case& c, Device device, ScalarType dtype, bool grad) {
     auto leaf = [&, at = int64_t{0}](IntArrayRef sizes) mutable {
-      return integers(sizes, ++at).to(dtype).to(device).requires_grad_(grad);
+      return mixed_values(sizes, ++at).to(dtype).to(device).requires_grad_(grad);
     };
     const int64_t d = c.bidirectional ? 2 : 1, gates = c.cell == Cell::Lstm ? 4 : c.cell == Cell::Gru ? 3 : 1;
     input = c.batch_first ? leaf({c.batch, c.time, c.features}) : leaf({c.time, c.batch, c.features});
@@ -67,11 +67,11 @@ std::vector<Tensor> run(const Case& c, const Arguments& a, bool train = true) {
         f(a.input, a.states[0], a.params, c.biases, c.layers, c.dropout, train, c.bidirectional, c.batch_first);
     return {y, h};
   };
-  using Row =
+  using RnnFunction =
       std::tuple<Tensor, Tensor> (*)(const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool, bool);
-  return with(c.cell == Cell::Gru    ? static_cast<Row>(gru)
-              : c.cell == Cell::Tanh ? static_cast<Row>(rnn_tanh)
-                                     : static_cast<Row>(rnn_relu));
+  return with(c.cell == Cell::Gru    ? static_cast<RnnFunction>(gru)
+              : c.cell == Cell::Tanh ? static_cast<RnnFunction>(rnn_tanh)
+                                     : static_cast<RnnFunction>(rnn_relu));
 }
 
 // The sum of all results, each element with its own weight.
@@ -79,7 +79,8 @@ Tensor loss_of(const std::vector<Tensor>& results, int64_t first = 0) {
   Tensor sum;
   for (std::size_t k = static_cast<std::size_t>(first); k < results.size(); ++k) {
     const Tensor& r = results[k];
-    const Tensor part = (r * integers(r.sizes(), 5 + static_cast<int64_t>(k)).to(r.scalar_type()).to(r.device())).sum();
+    const Tensor part =
+        (r * mixed_values(r.sizes(), 5 + static_cast<int64_t>(k)).to(r.scalar_type()).to(r.device())).sum();
     sum = sum.defined() ? sum + part : part;
   }
   return sum;

@@ -67,15 +67,15 @@ void compare(const F& f) {
 
 // The operators whose kernels run on the device, nested calls included.
 std::set<std::string> ops_of(const std::function<void()>& work) {
-  std::set<std::string> rows;
+  std::set<std::string> ops;
   core::set_kernel_observer(
       [](void* seen, const core::Op& op, int slot, int64_t, int64_t) {
         if (slot == cuda_slot()) static_cast<std::set<std::string>*>(seen)->insert(op.name);
       },
-      &rows);
+      &ops);
   work();
   core::set_kernel_observer(nullptr, nullptr);
-  return rows;
+  return ops;
 }
 
 TEST_F(CudaSparse, OwnKernelsRunWithoutNestedCalls) {
@@ -366,9 +366,9 @@ plugins::Info info_of(std::string_view name) {
 bool own_kernels_run() {
   const Tensor t = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat), there = t.to(kCUDA);
   Tensor product;
-  const std::set<std::string> rows = ops_of([&] { product = there.mm(x.to(kCUDA)); });
+  const std::set<std::string> ops = ops_of([&] { product = there.mm(x.to(kCUDA)); });
   EXPECT_TRUE(equal(product.cpu(), t.mm(x)));
-  return rows == std::set<std::string>({"mm"});
+  return ops == std::set<std::string>({"mm"});
 }
 
 // The layout's plugin may be opened after the plugin with its kernels, and either may be unloaded.
