@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The reference serves every row by kernels of its own, or the conformance runner would compare the CPU with itself.
+// The reference serves every operator by kernels of its own, or the conformance runner would compare the CPU with
+// itself.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,7 +9,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/tensor.h"
-#include "tools/check/row.h"
+#include "tools/check/operator_check.h"
 
 namespace {
 
@@ -23,9 +24,9 @@ bool serves(const char* rung, const core::Op& op, int slot, ScalarType dtype) {
   return false;
 }
 
-// Why a row has no reference kernel; empty if it must have one.
+// Why an operator has no reference kernel; empty if it must have one.
 std::string why_excluded(const core::Op& op) {
-  if (op.family == std::string_view("primitive")) return "on the host it is the rows that it stands for";
+  if (op.family == std::string_view("primitive")) return "on the host it is the operators that it stands for";
   if (op.family == std::string_view("optimizer")) return "tests/optim holds it to the ops that it stands for";
   return op.flags & core::kOpRandom ? "its bits are those of the host's generator" : "";
 }
@@ -37,7 +38,7 @@ TEST(Reference, HasAKernelForEveryRowWithoutADecomposition) {
   for (int i = 0; i < core::op_count(); ++i) {
     const core::Op& op = core::op_at(i);
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
-    if (check::of_a_layout(op)) continue;
+    if (check::needs_layout(op)) continue;
     if (!(op.flags & core::kOpPrimitive) && serves("decomposition", op, slot, kDouble)) continue;
     ++rows;
     bool any = false;

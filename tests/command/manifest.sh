@@ -22,7 +22,7 @@ sed -i 's/Tenon tests/Tenon_tests/' "$folder/libtenon_works.so"
 state refused
 sed -i 's/"priority": 0/"priority": 4, "sha256": "0000000000000000000000000000000000000000000000000000000000000000"/' \
   "$folder/libtenon_works.json"
-"$tenon" manifest "$folder/libtenon_works.json" | grep -q renewed || die "not renewed"
+"$tenon" manifest "$folder/libtenon_works.json" | grep -q updated || die "not updated"
 grep -q sha256 "$folder/libtenon_works.json" && die "the old hash is still there"
 grep -q '"priority": 4' "$folder/libtenon_works.json" || die "the priority is lost"
 state opened

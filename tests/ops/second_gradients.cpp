@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of gradients: what a call saves has the history that it had at the time. tools/check compares all rows.
+// Gradients of gradients: what a call saves has the history that it had at the time. tools/check compares all
+// operators.
 #include <gtest/gtest.h>
 
 #include <cmath>

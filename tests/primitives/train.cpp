@@ -10,7 +10,7 @@
 #include "tenon/core/dispatch.h"
 #include "tests/support.h"
 #include "tools/check/device.h"
-#include "tools/check/row.h"
+#include "tools/check/operator_check.h"
 
 namespace tenon {
 namespace {

@@ -49,7 +49,7 @@ class Forms {
   }
   std::string differs(const core::Impl& ours, const core::Impl& expected) const {
     if (!has_bits(op_)) return ours->sizes() == expected->sizes() ? "" : "another shape";
-    // A row that creates on the host unless it is told otherwise: each device has its last digits.
+    // An operator that creates on the host unless it is told otherwise: each device has its last digits.
     if (ours->slot != expected->slot) return close_values(oracle::values_of(*ours), oracle::values_of(*expected));
     return same_values(oracle::values_of(*ours), oracle::values_of(*expected)) ? "" : "other values";
   }
@@ -169,7 +169,7 @@ void Forms::outs() {
 }
 
 void Forms::refused_outs() {
-  // What such a row creates is of the dtype and on the device of out.
+  // What such an operator creates is of the dtype and on the device of out.
   const auto takes_device = [](const core::ArgInfo& a) { return a.type == core::ArgType::Device; };
   if (std::any_of(op_.args, op_.args + op_.n_args, takes_device)) return;
   const core::TensorImpl& first = *expected_[0];
@@ -253,8 +253,8 @@ void Forms::alias() {
     core::copy(*apart.tensor(1), *apart.tensor(0));
     twice.values()[1].u.tensor = twice.values()[0].u.tensor;
     try {
-      Results separate = call_row(op_, apart.values());
-      if (has_bits(op_) && bits(call_row(op_, twice.values())) != bits(separate))
+      Results separate = call_operator(op_, apart.values());
+      if (has_bits(op_) && bits(call_operator(op_, twice.values())) != bits(separate))
         wrong = "one tensor as two arguments: other values";
     } catch (const Error&) {  // refused by its values: nothing to compare
     }
@@ -262,7 +262,7 @@ void Forms::alias() {
   // New results do not share storage, views do.
   if (wrong.empty() && op_.kind != core::OpKind::Composite) {
     Built again = fresh();
-    for (const oracle::Result& r : call_row(op_, again.values())) {
+    for (const oracle::Result& r : call_operator(op_, again.values())) {
       if (!r.tensor || r.tensor->numel == 0) continue;
       bool shares = std::any_of(again.tensors().begin(), again.tensors().end(),
                                 [&](const core::Impl& t) { return t->storage == r.tensor->storage; });

@@ -17,24 +17,24 @@ using Tensors = std::vector<Tensor>;
 using Function = autograd::GradcheckFunction;
 
 // Element by element up to here, as the cost grows with the product; along one direction beyond.
-constexpr int64_t kMostPairs = 400;
+constexpr int64_t kMaxPairs = 400;
 
 bool takes_tensor(const core::Op& op, int i) {
   return op.args[i].type == core::ArgType::Tensor || op.args[i].type == core::ArgType::OptTensor;
 }
 
-// The row as a function of the arguments that gradients are asked of.
+// The operator as a function of the arguments that gradients are asked of.
 Function function_of(const core::Op& op, Built& inputs, const std::vector<int>& positions) {
   return [&op, &inputs, &positions](const Tensors& given) {
     std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
     for (std::size_t k = 0; k < positions.size(); ++k) {
       values[static_cast<std::size_t>(positions[k])].u.tensor = &given[k].unsafeGetTensorImpl()->view;
     }
-    // What such rows give besides is for its own backward, not to be differentiated.
+    // What such operators give besides is for its own backward, not to be differentiated.
     const std::string_view name = op.name;
     const bool first_only = name.substr(0, 7) == "native_" || name == "_batch_norm_train";
     Tensors out;
-    for (const oracle::Result& r : call_row(op, values.data())) {
+    for (const oracle::Result& r : call_operator(op, values.data())) {
       if (r.tensor && !(first_only && !out.empty())) out.push_back(Tensor(r.tensor));
     }
     return out;
@@ -60,7 +60,7 @@ Spec smooth(const Spec& spec) {
   return out;
 }
 
-// Why the argument has no gradient to compare although the row is differentiable; empty if it has one.
+// Why the argument has no gradient to compare although the operator is differentiable; empty if it has one.
 bool left_out(const core::Op& op, const Spec& spec, int i) {
   const std::string_view name = op.args[i].name;
   for (int k = 0; k < op.n_args; ++k) {
@@ -192,7 +192,7 @@ void judge(Findings& out, Property property, F&& check) {
   }
 }
 
-// The row's in-place form on a copy of self as such a function, the copy being a part of a larger tensor or not.
+// The operator's in-place form on a copy of self as such a function, the copy being a part of a larger tensor or not.
 Function inplace_of(const core::Op& op, Built& inputs, const std::vector<int>& positions, bool through_view) {
   return [&op, &inputs, &positions, through_view](const Tensors& given) {
     std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
@@ -237,7 +237,7 @@ std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector
   return {};
 }
 
-// Where the row has such a form and the result fits into self.
+// Where the operator has such a form and the result fits into self.
 void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
                    const Tensors& leaves, const Tensors& outputs, Findings& out) {
   if (!op.row_call_inplace.load() || op.n_results != 1 || outputs.size() != 1 || !takes_tensor(op, 0)) return;
@@ -249,13 +249,13 @@ void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& po
 void check_both(const Function& f, const Tensors& leaves, const Tensors& outputs, Findings& out) {
   const int64_t in = elements(leaves), results = elements(outputs);
   judge(out, Property::Gradcheck, [&]() -> std::string {
-    if (in * results > kMostPairs) return along_one_direction(f, leaves);
+    if (in * results > kMaxPairs) return along_one_direction(f, leaves);
     autograd::gradcheck(f, leaves);
     return {};
   });
   if (out.all().back().verdict != Verdict::Passed) return;
   judge(out, Property::Gradgradcheck, [&]() -> std::string {
-    if ((in + results) * in <= kMostPairs) {
+    if ((in + results) * in <= kMaxPairs) {
       autograd::gradgradcheck(f, leaves);
       return {};
     }
@@ -286,7 +286,7 @@ Findings run_gradients(const core::Op& op, const Spec& given, Memory memory) {
       check_inplace(op, inputs, positions, f, leaves, outputs, out);
       return out;
     } catch (const NotImplementedError& e) {
-      return out;  // no such row for float64: the dtypes say it
+      return out;  // no such operator for float64: the dtypes say it
     } catch (const Error& e) {
       why = e.what();
     }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the runner checks of a row, and what it found.
+// What the runner checks of an operator, and what it found.
 #pragma once
 
 #include <iterator>
@@ -35,7 +35,7 @@ enum class Property {
   Memory,         // as much tensor memory is in use after the results are gone as before
   Recording,      // the same bits recorded and not; nothing recorded under NoGradGuard, of integers, without gradient
   Served,         // by the device itself: nothing is staged through the host
-  Draws,          // a random row: other bits from other seeds and from further calls
+  Draws,          // a random operator: other bits from other seeds and from further calls
   Together,       // the same bits where two threads of the program call at once
   Sentinels,      // a device: the bytes around the memory of an output are untouched
   Stress,         // a device: the same bits in four threads that call at once, again and again

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Calls to try an op with: those of the cases in tests/oracle, those in tests/check/calls, and shapes that follow from
-// the row's schema.
+// the operator's schema.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ namespace tenon::check {
 class CaseLibrary {
  public:
   explicit CaseLibrary(const std::string& folder);
-  // At most `most`, different in the shapes or numbers of their arguments. A row without cases of its own borrows
-  // those of a row with the same arguments, of its family first.
+  // At most `most`, different in the shapes or numbers of their arguments. An operator without cases of its own borrows
+  // those of an operator with the same arguments, of its family first.
   std::vector<Spec> specs(const core::Op& op, std::size_t most) const;
   // The same calls as from_text() reads them, with other elements; those that cannot be written so are left out.
   std::vector<std::string> texts(const core::Op& op) const;
@@ -37,20 +37,20 @@ class CaseLibrary {
 // ValueError names what does not fit.
 Spec from_text(const core::Op& op, std::string_view text);
 
-// The row's `samples` lines, and the files of a folder: the names of rows on one line, and below it, indented, one call
-// a line.
+// The operator's `samples` lines, and the files of a folder: the names of operators on one line, and below it,
+// indented, one call a line.
 class CallFiles {
  public:
   explicit CallFiles(const std::string& folder);
   std::vector<Spec> specs(const core::Op& op) const;
-  std::vector<std::string> unknown_rows() const;
+  std::vector<std::string> unknown_operators() const;
 
  private:
   std::map<std::string, std::vector<std::string>> calls_;
 };
 
-// By the row's family and schema: 0 elements, 0-dim, rank 6, broadcasting, and one that several threads share. Empty
-// where nothing fits.
+// By the operator's family and schema: 0 elements, 0-dim, rank 6, broadcasting, and one that several threads share.
+// Empty where nothing fits.
 std::vector<Spec> generated(const core::Op& op);
 
 }  // namespace tenon::check

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What holds of every row's call as a whole, whatever it computes.
+// What holds of every operator's call as a whole, whatever it computes.
 #include <algorithm>
 #include <optional>
 #include <thread>
@@ -110,7 +110,7 @@ Verdicts version(const Whole& w) {
     versions.push_back(t->version());
     writes.push_back(t->storage->head.writes);
   }
-  call_row(w.op, inputs.values());
+  call_operator(w.op, inputs.values());
   auto after = inputs.bytes();
   for (std::size_t k = 0; k < after.size(); ++k) {
     const core::TensorImpl& t = *inputs.tensors()[k];
@@ -133,9 +133,9 @@ Verdicts recovery(const Whole& w) {
   }
   if (bad < 0) return std::nullopt;
   const tn_value good = inputs.values()[bad];
-  inputs.values()[bad] = w.op.args[bad].type == core::ArgType::Tensor ? tn_value{} : nobodys_device();
+  inputs.values()[bad] = w.op.args[bad].type == core::ArgType::Tensor ? tn_value{} : unknown_device();
   try {
-    call_row(w.op, inputs.values());
+    call_operator(w.op, inputs.values());
     return core::join("a bad '", w.op.args[bad].name, "' is not refused");
   } catch (const Error&) {
   }
@@ -146,9 +146,9 @@ Verdicts recovery(const Whole& w) {
 // Once the results are gone, as much tensor memory is in use as before.
 Verdicts memory(const Whole& w) {
   Built inputs = w.fresh();
-  call_row(w.op, inputs.values());
+  call_operator(w.op, inputs.values());
   const uint64_t before = core::memory_stats(0, 0).allocated;
-  call_row(w.op, inputs.values());
+  call_operator(w.op, inputs.values());
   const uint64_t after = core::memory_stats(0, 0).allocated;
   return after == before ? "" : core::join(after, " bytes are in use behind the call, ", before, " before");
 }
@@ -164,7 +164,7 @@ bool recorded(const Built& inputs, const Results& results, bool integers_only) {
   return false;
 }
 
-// Recording changes no bit; nothing is recorded under NoGradGuard, of integers or by a row without gradient.
+// Recording changes no bit; nothing is recorded under NoGradGuard, of integers or by an operator without gradient.
 Verdicts recording(const Whole& w) {
   Results expected = w.call();
   Built inputs = w.fresh();
@@ -176,15 +176,15 @@ Verdicts recording(const Whole& w) {
     any = true;
   }
   if (!any) return std::nullopt;
-  Results plain, ours = call_row(w.op, inputs.values());
+  Results plain, ours = call_operator(w.op, inputs.values());
   {
     NoGradGuard guard;
-    plain = call_row(w.op, inputs.values());
+    plain = call_operator(w.op, inputs.values());
   }
   if (recorded(inputs, plain, false)) return "recorded under NoGradGuard";
   if (recorded(inputs, ours, true)) return "a result of integers is recorded";
   const bool may = w.op.kind == core::OpKind::Composite || w.op.flags & core::kOpDifferentiable;
-  if (!may && recorded(inputs, ours, false)) return "recorded by a row without gradient";
+  if (!may && recorded(inputs, ours, false)) return "recorded by an operator without gradient";
   return mutates(w.op) ? "" : w.differs(ours, expected);
 }
 
@@ -217,7 +217,7 @@ Verdicts draws(const Whole& w) {
   return !seeds ? "other seeds give the same" : !calls ? "further calls draw the same" : "";
 }
 
-// Two threads of the program call the row at once.
+// Two threads of the program call the operator at once.
 Verdicts together(const Whole& w) {
   if (!has_values(w.op)) return std::nullopt;
   Results expected = w.call(), mine, theirs;
@@ -278,7 +278,7 @@ Findings run_whole(const Cell& cell, Place elsewhere) {
   try {
     w.call();
   } catch (const Error&) {
-    return out;  // the row does not take the sample in this dtype, which other tasks judge
+    return out;  // the operator does not take the sample in this dtype, which other tasks judge
   }
   for (const Check& c : kChecks) {
     try {

@@ -37,11 +37,11 @@ std::vector<std::string> forms(const core::Op& op) {
 }
 
 struct Server {
-  std::string device, dtype, rung, reason;
+  std::string device, dtype, fallback, reason;
 };
 
-// The first rung that serves each dtype of the row, on each device that is there.
-std::vector<Server> servers(const core::Op& op) {
+// What serves each dtype of the operator, on each device that is there.
+std::vector<Server> list_servers(const core::Op& op) {
   std::vector<Server> out;
   core::DtypeMask mask = core::parse_dtype_mask(op.dtypes);
   for (int slot = 0; slot < core::device_slots(); ++slot) {
@@ -49,10 +49,10 @@ std::vector<Server> servers(const core::Op& op) {
     for (int id = 0; id < core::kMaxDtypes; ++id) {
       ScalarType t = static_cast<ScalarType>(id);
       if (!core::dtype_known(t) || !mask.has(t)) continue;
-      Server s{core::device_entry(slot).name, core::dtype_info(t).name, "none", "no rung serves it"};
+      Server s{core::device_entry(slot).name, core::dtype_info(t).name, "none", "nothing serves it"};
       for (const core::Rung& r : core::explain(op, slot, t)) {
         if (!r.serves) continue;
-        s.rung = r.rung;
+        s.fallback = r.rung;
         s.reason = r.reason;
         break;
       }
@@ -62,13 +62,13 @@ std::vector<Server> servers(const core::Op& op) {
   return out;
 }
 
-// One line for dtypes that are served alike.
-std::vector<Server> merged(const std::vector<Server>& all) {
+// One line for dtypes that are served the same way.
+std::vector<Server> merge_dtypes(const std::vector<Server>& all) {
   std::vector<Server> out;
   for (const Server& s : all) {
     Server* same = nullptr;
     for (Server& o : out) {
-      if (o.device == s.device && o.rung == s.rung && o.reason == s.reason) same = &o;
+      if (o.device == s.device && o.fallback == s.fallback && o.reason == s.reason) same = &o;
     }
     if (same)
       same->dtype += ", " + s.dtype;
@@ -89,8 +89,8 @@ nlohmann::ordered_json to_json(const core::Op& op, bool with_servers) {
                               {"doc", op.doc}};
   if (!with_servers) return j;
   j["served"] = nlohmann::ordered_json::array();
-  for (const Server& s : servers(op)) {
-    j["served"].push_back({{"device", s.device}, {"dtype", s.dtype}, {"rung", s.rung}, {"by", s.reason}});
+  for (const Server& s : list_servers(op)) {
+    j["served"].push_back({{"device", s.device}, {"dtype", s.dtype}, {"rung", s.fallback}, {"by", s.reason}});
   }
   return j;
 }
@@ -105,8 +105,8 @@ void print_op(const core::Op& op) {
     return;
   }
   std::cout << "\n";
-  Table table({"  DEVICE", "RUNG", "BY", "DTYPES"});
-  for (const Server& s : merged(servers(op))) table.add({"  " + s.device, s.rung, s.reason, s.dtype});
+  Table table({"  DEVICE", "FALLBACK", "BY", "DTYPES"});
+  for (const Server& s : merge_dtypes(list_servers(op))) table.add({"  " + s.device, s.fallback, s.reason, s.dtype});
   if (!table.empty()) std::cout << table.text() << "\n";
 }
 

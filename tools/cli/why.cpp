@@ -12,8 +12,8 @@
 namespace tenon::command {
 namespace {
 
-// "add" where the only overload, or the usual one, is meant.
-const core::Op& op_of(const std::string& name) {
+// "add" stands for the only overload, or for the usual one.
+const core::Op& find_overload(const std::string& name) {
   if (core::Op* exact = core::find_op(name)) return *exact;
   std::vector<core::Op*> all = core::overloads(name);
   if (all.empty()) return core::get_op(name);  // throws with the closest names
@@ -25,28 +25,28 @@ const core::Op& op_of(const std::string& name) {
 
 void why(const std::string& op_name, const std::string& device, const std::string& dtype, bool json) {
   core::backend_source().scan();
-  const core::Op& op = op_of(op_name);
+  const core::Op& op = find_overload(op_name);
   Device d = core::resolve(Device(device));
   ScalarType t = core::dtype_from_name(dtype);
-  std::vector<core::Rung> rungs = core::explain(op, core::device_slot(d.type()), t);
+  std::vector<core::Rung> fallbacks = core::explain(op, core::device_slot(d.type()), t);
   if (json) {
     nlohmann::ordered_json out = {
         {"op", op.name}, {"device", device}, {"dtype", dtype}, {"rungs", nlohmann::ordered_json::array()}};
-    for (const core::Rung& r : rungs) {
+    for (const core::Rung& r : fallbacks) {
       out["rungs"].push_back({{"rung", r.rung}, {"serves", r.serves}, {"reason", r.reason}});
     }
     std::cout << out.dump(2) << "\n";
     return;
   }
   std::cout << op.name << " on " << device << " with " << dtype << "\n\n";
-  Table table({"RUNG", "SERVES", "REASON"});
+  Table table({"FALLBACK", "SERVES", "REASON"});
   bool taken = false;
-  for (const core::Rung& r : rungs) {
+  for (const core::Rung& r : fallbacks) {
     table.add({r.rung, !r.serves ? "no" : taken ? "could" : "yes", r.reason});
     taken |= r.serves;
   }
   std::cout << table.text();
-  if (!taken) std::cout << "\nNo rung serves it: the call raises an error with these reasons.\n";
+  if (!taken) std::cout << "\nNothing serves it: the call raises an error with these reasons.\n";
 }
 
 }  // namespace tenon::command

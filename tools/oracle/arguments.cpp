@@ -146,7 +146,7 @@ Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
   for (auto& [name, unused] : args.items()) {
     bool known = false;
     for (int i = 0; i < op.n_args; ++i) known = known || name == op.args[i].name;
-    TENON_CHECK(known, ValueError, "case: the row has no argument '", name, "'");
+    TENON_CHECK(known, ValueError, "case: the operator has no argument '", name, "'");
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of one case as the boxed call of a row wants them.
+// The arguments of one case as the boxed call of an operator wants them.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,8 @@ struct Place {
 // Owns everything that values() points to. Each object makes tensors of its own.
 class Arguments {
  public:
-  // Binds by name; what the case leaves out takes the row's default. ValueError names an argument that does not fit.
+  // Binds by name; what the case leaves out takes the operator's default. ValueError names an argument that does not
+  // fit.
   Arguments(const core::Op& op, const CaseFile& file, const json& args, Place place);
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -36,7 +37,7 @@ class Arguments {
   void replace(int argument, core::Impl with);
 
   // The name of an argument whose storage, geometry or dtype differs from what it was at binding; empty if none.
-  // Arguments that the row mutates are exempt.
+  // Arguments that the operator mutates are exempt.
   std::string changed() const;
 
  private:

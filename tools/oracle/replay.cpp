@@ -15,7 +15,7 @@
 namespace tenon::oracle {
 namespace {
 
-// "aten::softmax.int(Tensor ..." names the row "softmax.int".
+// "aten::softmax.int(Tensor ..." names the operator "softmax.int".
 std::string row_name(const std::string& schema) {
   std::string name = schema.substr(0, schema.find('('));
   std::size_t space = name.find("::");
@@ -187,7 +187,7 @@ std::string all_forms(const core::Op& op, const CaseFile& file, const json& c, P
 Outcome replay_row(const CaseFile& file, const json& c, Place place) {
   std::string name = row_name(c.at("schema").get<std::string>());
   core::Op* op = core::find_op(name);
-  if (!op || !op->row_call) return {Verdict::Skipped, "no row named " + name};
+  if (!op || !op->row_call) return {Verdict::Skipped, "no operator named " + name};
   std::string wrong = guarded("", [&] { return all_forms(*op, file, c, place); });
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }
@@ -210,7 +210,7 @@ Outcome replay(const CaseFile& file, const json& c, Place place) {
       if (place.slot != 0) return {Verdict::Skipped, "modules are replayed on the host"};
       return replay_module(file, c);
     }
-    if (c.contains("optimiser")) return replay_optimiser(file, c);
+    if (c.contains("optimiser")) return replay_optimizer(file, c);
     if (c.contains("scheduler")) return replay_schedule(c);
   } catch (const std::exception& e) {
     return {Verdict::Failed, core::join("threw: ", e.what())};

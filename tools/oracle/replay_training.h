@@ -12,7 +12,7 @@
 namespace tenon::oracle {
 
 Outcome replay_module(const CaseFile& file, const json& c);
-Outcome replay_optimiser(const CaseFile& file, const json& c);
+Outcome replay_optimizer(const CaseFile& file, const json& c);
 Outcome replay_schedule(const json& c);
 
 // The first difference in words; empty if there is none.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a row call returned, flattened, and its comparison with what a case expects.
+// What an operator call returned, flattened, and its comparison with what a case expects.
 #pragma once
 
 #include <string>

@@ -120,7 +120,7 @@ Call::Arguments Call::odd(Random& random) const {
 }
 
 Results call(const core::Op& op, Call::Arguments& in) {
-  Results out = check::call_row(op, in.values.data());
+  Results out = check::call_operator(op, in.values.data());
   std::size_t tensor = 0;
   for (int i = 0; i < op.n_args; ++i) {
     const tn_value& v = in.values[static_cast<std::size_t>(i)];

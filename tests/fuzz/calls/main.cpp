@@ -10,8 +10,8 @@
 #include <regex>
 
 #include "known.h"
+#include "tools/check/operator_check.h"
 #include "tools/check/reference.h"
-#include "tools/check/row.h"
 #include "ways.h"
 
 namespace {
@@ -28,7 +28,7 @@ class Samples {
     const std::regex wanted(only ? only : ".*");
     for (int i = 0; i < core::op_count(); ++i) {
       const core::Op& op = core::op_at(i);
-      if (check::callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
+      if (check::is_callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
     }
   }
   const std::vector<const core::Op*>& ops() const { return ops_; }
@@ -36,7 +36,7 @@ class Samples {
     const auto known = specs_.find(op.index);
     if (known != specs_.end()) return known->second;
     auto& specs = specs_[op.index];
-    for (check::Spec& s : check::samples_of(op, {"cpu", "ref", 24, false, false}, library_, calls_)) {
+    for (check::Spec& s : check::list_samples(op, {"cpu", "ref", 24, false, false}, library_, calls_)) {
       if (!s.large) specs.push_back(std::move(s));
     }
     return specs;

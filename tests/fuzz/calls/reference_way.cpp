@@ -6,8 +6,8 @@
 #include "compare.h"
 #include "known.h"
 #include "tenon/core/dispatch.h"
+#include "tools/check/operator_check.h"
 #include "tools/check/reference.h"
-#include "tools/check/row.h"
 #include "ways.h"
 #include "wild.h"
 

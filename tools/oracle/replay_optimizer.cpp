@@ -105,7 +105,7 @@ std::string step(optim::Optimizer& optimiser, std::vector<Tensor>& params, const
 
 }  // namespace
 
-Outcome replay_optimiser(const CaseFile& file, const json& c) {
+Outcome replay_optimizer(const CaseFile& file, const json& c) {
   std::vector<Tensor> params;
   for (const auto& ref : c.at("start")) params.push_back(Tensor(file.tensor(ref)).set_requires_grad(true));
   const std::string name = c.at("optimiser");

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kMargin = 512;  // bytes on both sides: where a whole group of threads too many would write
 constexpr unsigned char kByte = 0x5c;
 constexpr int kThreads = 4, kCalls = 3;
-constexpr int kMostAllocations = 6;  // of one call, that are made to fail in turn
+constexpr int kMaxAllocations = 6;  // of one call, that are made to fail in turn
 
 Built fresh(const Cell& cell) { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
 
@@ -67,7 +67,7 @@ void sentinels(const Cell& cell, const Results& expected, Findings& out) {
       const bool before = i < margin;
       return out.failed(Property::Sentinels,
                         core::join("output ", k, ": a byte was written ", before ? margin - i : i - (n - margin) + 1,
-                                   " bytes ", before ? "before" : "behind", " its memory"));
+                                   " bytes ", before ? "before" : "after", " its memory"));
     }
   }
   out.passed(Property::Sentinels);
@@ -100,7 +100,7 @@ class Scarcity {
   Scarcity(Place place, int left) : place_(place), stream_(core::current_stream(place.slot, place.index)) {
     core::cache_trim(place.slot, place.index);
     const uint64_t before = asked();
-    while (asked() == before && blocks_.size() < kMost) {
+    while (asked() == before && blocks_.size() < kMaxBlocks) {
       blocks_.push_back(core::cache_alloc(place.slot, place.index, 1, stream_));
     }
     free_at(blocks_.size() - 1);  // of the new segment, which goes back whole
@@ -117,7 +117,7 @@ class Scarcity {
   Scarcity& operator=(const Scarcity&) = delete;
 
  private:
-  static constexpr std::size_t kMost = 1 << 15;
+  static constexpr std::size_t kMaxBlocks = 1 << 15;
   uint64_t asked() const { return core::memory_stats(place_.slot, place_.index).device_allocations; }
   void free_at(std::size_t k) {
     core::cache_free(place_.slot, place_.index, blocks_[k], stream_);
@@ -141,7 +141,7 @@ std::string with_failure(const Cell& cell, int left, const Results& expected, bo
     const uint64_t in_use = core::memory_stats(cell.place.slot, cell.place.index).allocated;
     FailingAllocations failing;
     try {
-      call_row(cell.op, inputs.values());
+      call_operator(cell.op, inputs.values());
     } catch (const Error& e) {
       const std::string text = e.what();
       if (e.code() != TN_ERROR_MEMORY) wrong = "another error than OutOfMemoryError: " + text;
@@ -162,7 +162,7 @@ std::string with_failure(const Cell& cell, int left, const Results& expected, bo
 void exhausted(const Cell& cell, const Results& expected, Findings& out) {
   if (!can_fail_allocations(cell.place.slot)) return;
   bool any = false;
-  for (int left = 0; left < kMostAllocations; ++left) {
+  for (int left = 0; left < kMaxAllocations; ++left) {
     bool reached = false;
     std::string wrong = with_failure(cell, left, expected, reached);
     any = any || reached;
@@ -174,7 +174,7 @@ void exhausted(const Cell& cell, const Results& expected, Findings& out) {
 
 }  // namespace
 
-Findings run_guest(const Cell& cell) {
+Findings run_tested_device(const Cell& cell) {
   Findings out;
   Results expected;
   try {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is checked of one row on a device.
+// Everything that is checked of one operator on a device.
 #pragma once
 
 #include <set>
@@ -20,36 +20,36 @@ inline constexpr ScalarType kDtypes[] = {kDouble, kFloat, kHalf, kBFloat16, kInt
 // -1 as the slot when the device is not there.
 Place find_place(const std::string& device);
 
-struct RowOptions {
+struct OperatorCheckOptions {
   std::string device = "cpu", reference = "ref";
-  std::size_t samples = 1000;  // cases to take: more than any row has
+  std::size_t samples = 1000;  // cases to take: more than any operator has
   bool gradients = true;
-  bool guests = false;  // also what a device is asked beside the host: properties from Sentinels on
+  bool tested_device = false;  // also what a device is asked beside the host: properties from Sentinels on
 };
 
-// Whether the row wants tensors of a layout, which a plugin brings: tests/own and tests/sparse call those.
-inline bool of_a_layout(const core::Op& op) {
+// Whether the operator wants tensors of a layout, which a plugin brings: tests/own and tests/sparse call those.
+inline bool needs_layout(const core::Op& op) {
   const std::string_view family = op.family;
   return family == "sparse" || (family == "layout" && op.kind == core::OpKind::Kernel);
 }
-// Whether there is a function for the row that takes strided tensors.
-inline bool callable(const core::Op& op) { return op.row_call.load() && !of_a_layout(op); }
-// Whether the row takes the sample as it is, on the host.
-bool works(const core::Op& op, const Spec& s);
-// What there is to call the row with; empty where nothing fits.
-std::vector<Spec> samples_of(const core::Op& op, const RowOptions& o, const CaseLibrary& library,
-                             const CallFiles& calls);
+// Whether there is a function for the operator that takes strided tensors.
+inline bool is_callable(const core::Op& op) { return op.row_call.load() && !needs_layout(op); }
+// Whether the operator takes the sample as it is, on the host.
+bool accepts_on_host(const core::Op& op, const Spec& s);
+// What there is to call the operator with; empty where nothing fits.
+std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
+                               const CallFiles& calls);
 
-class Row {
+class OperatorCheck {
  public:
   // ValueError where a device is not there.
-  Row(const core::Op& op, const RowOptions& o, const CaseLibrary& library, const CallFiles& calls);
+  OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library, const CallFiles& calls);
   bool has_samples() const { return !specs_.empty(); }
   // Sends {"start", ...} before and {"found", encode(...)} behind each item from `first` on.
   void run(int first, const oracle::Send& send);
 
  private:
-  enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Whole, Refused, Guest };
+  enum class Task { Cell, Large, Gradients, Unclaimed, BadArguments, OtherShapes, Whole, Refused, TestedDevice };
   struct Item {
     Task task;
     std::size_t spec;
@@ -57,9 +57,9 @@ class Row {
     Memory memory;
   };
   static const char* const kTaskNames[];
-  void list_items(const RowOptions& o);
+  void list_items(const OperatorCheckOptions& o);
   void list_cells(std::size_t s);
-  void list_guests(std::size_t s);
+  void list_tested_device(std::size_t s);
   bool fits(const Spec& s, ScalarType t) const;
   std::string id_of(const Item& item) const;
   Findings findings_of(const Item& item);
@@ -69,7 +69,7 @@ class Row {
   Place place_, reference_;
   std::vector<Spec> specs_, refused_;
   std::size_t cases_ = 0;
-  bool judge_claims_;  // of the row: no matter of a device that is checked by itself
+  bool judge_claims_;  // of the operator: no matter of a device that is checked by itself
   std::vector<Item> items_;
   std::set<ScalarType> tried_, worked_;
 };
