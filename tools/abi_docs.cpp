@@ -256,10 +256,10 @@ class Page {
         std::swap(all[i], all[i - 1]);
       }
     }
-    bool licence = true, after_define = false;
+    bool license = true, after_define = false;
     for (const Piece& p : all) {
       if (p.kind == Piece::kComment) {
-        if (std::exchange(licence, false)) continue;
+        if (std::exchange(license, false)) continue;
         if (!purpose.empty() && !pending_.empty()) out_ += prose(pending_);
         (purpose.empty() ? purpose : pending_) = p.text;
         continue;

@@ -34,7 +34,7 @@ std::string read(const std::string& path) {
 }
 
 // Without comments and directives, one blank between words; defined constants are kept apart.
-std::string normalised(const std::string& source, std::vector<std::string>& constants) {
+std::string normalized(const std::string& source, std::vector<std::string>& constants) {
   std::string text = std::regex_replace(source, std::regex(R"(/\*[^]*?\*/)"), " ");
   std::string out;
   std::istringstream lines(std::regex_replace(text, std::regex(R"(\\\n)"), " "));
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     std::vector<std::string> constants;
     std::string source = read(std::string(argv[1]) + "/" + argv[i]);
-    std::string text = normalised(source, constants);
+    std::string text = normalized(source, constants);
     body << "  puts(\"\\n# " << argv[i] << "\");\n";
     for (const std::string& c : constants) {
       bool is_text = std::regex_search(source, std::regex("define " + c + " +\""));

@@ -154,15 +154,15 @@ void work(const Settings& settings) {
   std::printf("trained in %.1f s, %.0f ms an epoch\n\n", took, 1e3 * took / settings.training.epochs);
 
   auto answers = packages::answer(net);
-  auto judgement = packages::judge(graph, split, answers.best);
-  std::printf("%s\n%s\n", packages::table(graph, judgement).c_str(),
-              packages::accuracies(graph, split, judgement).c_str());
+  auto judgment = packages::judge(graph, split, answers.best);
+  std::printf("%s\n%s\n", packages::table(graph, judgment).c_str(),
+              packages::accuracies(graph, split, judgment).c_str());
   for (const auto& name : settings.ask) print_asked(name, graph, split, answers);
   std::string path = settings.out + "/packages.svg";
-  packages::write_file(path, packages::draw(graph, judgement, map_of(split, answers, settings.dots)));
+  packages::write_file(path, packages::draw(graph, judgment, map_of(split, answers, settings.dots)));
   std::printf("picture drawn to %s; %.1f s in all\n", path.c_str(), seconds_since(begin));
-  if (100 * judgement.accuracy < settings.least) {
-    throw std::runtime_error("an accuracy of " + std::to_string(100 * judgement.accuracy) + " % is below the " +
+  if (100 * judgment.accuracy < settings.least) {
+    throw std::runtime_error("an accuracy of " + std::to_string(100 * judgment.accuracy) + " % is below the " +
                              std::to_string(settings.least) + " % that --least asks for");
   }
 }

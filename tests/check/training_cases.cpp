@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Cases of modules, optimisers and schedules with a number changed must fail.
+// Cases of modules, optimizers and schedules with a number changed must fail.
 #include <gtest/gtest.h>
 
 #include "tools/oracle/replay.h"
@@ -29,7 +29,7 @@ TEST(TrainingCases, AWrongRateIsFound) {
 }
 
 TEST(TrainingCases, AWrongParameterIsFound) {
-  expect_found("optimisers", [](json& c) { c["after"].begin().value() = c["start"]; });
+  expect_found("optimizers", [](json& c) { c["after"].begin().value() = c["start"]; });
 }
 
 TEST(TrainingCases, AWrongOutputIsFound) {

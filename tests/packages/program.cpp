@@ -108,7 +108,7 @@ Graph small() {
   return g;
 }
 
-TEST(Model, AdjacencyIsNormalised) {
+TEST(Model, AdjacencyIsNormalized) {
   const double half = 0.5, mixed = 1 / std::sqrt(6), third = 1. / 3;
   auto symmetric = adjacency(small(), false, tenon::kCPU);
   ASSERT_EQ(symmetric.size(), 1u);
@@ -168,7 +168,7 @@ TEST(Map, KeepsGroupsApart) {
 
 TEST(Report, TableLinesUp) {
   Graph g = small();
-  Judgement j;
+  Judgment j;
   j.confusion = {{1000, 234}, {0, 0}};
   std::string text = table(g, j);
   EXPECT_EQ(text,

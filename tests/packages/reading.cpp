@@ -170,17 +170,17 @@ TEST(Graph, SplitHidesOfEachSection) {
   EXPECT_FALSE(std::binary_search(s.known.begin(), s.known.end(), s.hidden[0]));
 }
 
-TEST(Graph, NeighboursAreAskedForWhatIsKnownAlone) {
+TEST(Graph, NeighborsAreAskedForWhatIsKnownAlone) {
   auto g = build({package("a", "x", {"b", "c", "d"}), package("b", "y", {}), package("c", "y", {}),
                   package("d", "x", {}), package("e", "x", {}), package("f", "x", {"e"})},
                  2);
   Split s;
   s.known = {1, 2, 3, 4};
   s.hidden = {0, 5};
-  EXPECT_EQ(ask_neighbours(g, s), (std::vector<int64_t>{1, 0}));  // two of y beside one of x; one of x
+  EXPECT_EQ(ask_neighbors(g, s), (std::vector<int64_t>{1, 0}));  // two of y beside one of x; one of x
   s.known = {1, 2};
   s.hidden = {0, 3, 4, 5};
-  EXPECT_EQ(ask_neighbours(g, s), (std::vector<int64_t>{1, 1, 1, 1}));  // the largest where none is known
+  EXPECT_EQ(ask_neighbors(g, s), (std::vector<int64_t>{1, 1, 1, 1}));  // the largest where none is known
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class Plan {
         s = p.sizes[k];
       }
     }
-    if (n > 0 && last - begin_ + 1 != n) begin_ = 0;  // not neighbours: their dimensions go to the front
+    if (n > 0 && last - begin_ + 1 != n) begin_ = 0;  // not neighbors: their dimensions go to the front
     std::size_t rest = 0;
     for (std::size_t d = 0; d < positions_.size(); ++d) {
       if (positions_[d].given) continue;

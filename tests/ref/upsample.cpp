@@ -89,12 +89,12 @@ Parts Cubic(const Line& l, int64_t o) {
 }
 
 Parts wide(const Line& l, int64_t o, Real (*kernel)(Real), Real radius) {
-  const Real stretch = std::max(Real(1), l.step()), centre = l.step() * (Real(o) + 0.5L);
+  const Real stretch = std::max(Real(1), l.step()), center = l.step() * (Real(o) + 0.5L);
   Parts p;
   Real sum = 0;
   for (int64_t i = 0; i < l.in; ++i) {
-    if (Real(i) + 0.5L <= centre - radius * stretch || Real(i) + 0.5L >= centre + radius * stretch) continue;
-    p.push_back({i, kernel((Real(i) + 0.5L - centre) / stretch)});
+    if (Real(i) + 0.5L <= center - radius * stretch || Real(i) + 0.5L >= center + radius * stretch) continue;
+    p.push_back({i, kernel((Real(i) + 0.5L - center) / stretch)});
     sum += p.back().weight;
   }
   for (Part& part : p) part.weight /= sum;

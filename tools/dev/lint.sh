@@ -61,7 +61,7 @@ lint_form() {
   hits=$(tools/lint/docs.sh)
   [ -z "$hits" ] || complain "documents: a refused word (budgets only fall), a file that is not there, or a setting left out" "$hits"
   hits=$(sources | xargs grep -L 'SPDX-License-Identifier' || true)
-  [ -z "$hits" ] || complain "no licence header" "$hits"
+  [ -z "$hits" ] || complain "no license header" "$hits"
   hits=$(tools/readme/figures.sh --check 2>&1 || true)
   [ -z "$hits" ] || complain "README's figures are not those of bench/results (tools/readme/figures.sh renews them)" "$hits"
   hits=$(sources | xargs -P "$jobs" -n 40 clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(c|h|cpp|cu|cuh):' | sort -u || true)

@@ -6,7 +6,8 @@
 # of code, indented commands and `code` are left out, as they name what exists. Of a source it is the comments and the
 # strings, and everywhere the parts of its names for an entry that ends in `names`.
 # With `renew` the budget itself is printed, with the counts of today.
-function search_for(text, in_names,    i, k, at, rest, place) {
+# `line`: the only one of the text, if it is given.
+function search_for(text, in_names, line,    i, k, at, rest, place) {
   if (text !~ (in_names ? any_name : any_word)) return
   for (i = 1; i <= n; ++i) {
     if (names[i] != in_names) continue
@@ -15,7 +16,7 @@ function search_for(text, in_names,    i, k, at, rest, place) {
       place = at + RSTART - 1
       for (k = lines; k > 1 && start[k] > place; --k) {}
       count[i]++
-      found[i] = found[i] file ":" number[k] ": '" substr(text, place + 1, RLENGTH - 2) "'\n"
+      found[i] = found[i] file ":" (line ? line : number[k]) ": '" substr(text, place + 1, RLENGTH - 2) "'\n"
       at = place + RLENGTH - 1
     }
   }
@@ -40,10 +41,7 @@ function append(line) {
 function search_names(line) {
   gsub(/_/, " ", line)
   while (match(line, /[a-z][A-Z]/)) line = substr(line, 1, RSTART) " " substr(line, RSTART + 1)
-  start[lines = 1] = 1
-  number[1] = FNR
-  search_for(tolower(" " line " "), 1)
-  lines = 0
+  search_for(tolower(" " line " "), 1, FNR)
 }
 # The strings of a line, parted by bars, into `strings`, its comment into `comment`. What goes over the end of a line:
 # `until` closes it, and `inside` says what it is.

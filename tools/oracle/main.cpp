@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
   Options o;
   CLI::App app{
       "Replays the cases of a folder: operators through the op table (values, gradients, errors, in-place and out "
-      "forms), modules, optimisers and schedules."};
+      "forms), modules, optimizers and schedules."};
   app.add_option("dir", o.dir, "folder with NAME.json and NAME.safetensors; subfolders too")->required();
   app.add_option("--device", o.device, "where the tensors lie");
   app.add_flag("--list", o.list, "say which cases are skipped, and why");

@@ -87,7 +87,7 @@ std::string Case::functional() {
   Arguments args(op_, file_, c_.at("args"), place_);
   if (has_gradients()) require_gradients(c_, args);
   std::vector<Result> results = call(args, op_.row_call);
-  Judgement j = judge(op_, file_, c_, args, results);
+  Judgment j = judge(op_, file_, c_, args, results);
   if (!j.difference.empty()) return j.difference;
   std::string wrong = unlike_expected_layout(results);
   if (wrong.empty()) wrong = unchanged(args);
@@ -215,7 +215,7 @@ Outcome replay(const CaseFile& file, const json& c, Place place) {
   } catch (const std::exception& e) {
     return {Verdict::Failed, core::join("threw: ", e.what())};
   }
-  return {Verdict::Skipped, "the format is not read yet: no schema, module, optimiser or scheduler"};
+  return {Verdict::Skipped, "the format is not read yet: no schema, module, optimizer or scheduler"};
 }
 
 }  // namespace tenon::oracle

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Cases of modules, optimisers and schedules. They are replayed on the host.
+// Cases of modules, optimizers and schedules. They are replayed on the host.
 #pragma once
 
 #include <string>

@@ -19,14 +19,14 @@ struct Result {
 // The elements of lists become results of their own.
 std::vector<Result> flatten(const core::OwnedValue* values, int n);
 
-struct Judgement {
+struct Judgment {
   std::string difference;     // empty: as expected
   bool other_choice = false;  // an index differs where it may; gradients then differ too
 };
 
 // Against the outputs of the case.
-Judgement judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
-                const std::vector<Result>& results);
+Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
+               const std::vector<Result>& results);
 
 Tolerance tolerance(const json& c);
 
