@@ -10,7 +10,7 @@ scripts() {
     git grep -nIE '^#!.*[/ ](ba|da)?sh( |$)' | sed -n 's/^\([^:]*\):1:.*/\1/p'; } | sort -u
 }
 
-# complain WHAT LINES: of dev_lint, whose `failed` it sets
+# complain WHAT LINES: prints both and sets `failed` of dev_lint
 complain() {
   printf '%s\n' "$2" | sed "s|^|  |"
   echo "lint: $1"
@@ -31,7 +31,7 @@ lint_layers() {
     git grep -niE 'coo([^lpr]|$)|sparse' -- 'tenon/*.h' 'tenon/*.cpp' ':!tenon/types.cpp' \
       ':!tenon/include/tenon/types.h' ':!tenon/*embedding*' ':!tenon/*nn/init.*' ':!tenon/*optim/sparse_adam*' \
       ':!tenon/*optim/adagrad*' ':!tenon/*compat*'; } | grep -v '#include "tenon/optim/sparse_adam.h"' || true)
-  [ -z "$hits" ] || complain "a layout of a plugin's is named where all layouts are alike" "$hits"
+  [ -z "$hits" ] || complain "a layout of a plugin is named in code that serves every layout" "$hits"
 }
 
 # What the compiler lets pass.
@@ -59,7 +59,9 @@ lint_form() {
   hits=$(git grep -nE '^[^|].{120}' -- '*.md' ':!bench/results' || true)
   [ -z "$hits" ] || complain "documents over 120 columns, tables apart" "$hits"
   hits=$(tools/lint/docs.sh)
-  [ -z "$hits" ] || complain "documents: a refused word (budgets only fall), a file that is not there, or a setting left out" "$hits"
+  [ -z "$hits" ] || complain "documents: a file that is not there, or a setting left out" "$hits"
+  hits=$(tools/lint/words.sh)
+  [ -z "$hits" ] || complain "refused words (budgets only fall; tools/lint/words.sh --renew lowers them)" "$hits"
   hits=$(sources | xargs grep -L 'SPDX-License-Identifier' || true)
   [ -z "$hits" ] || complain "no license header" "$hits"
   hits=$(tools/readme/figures.sh --check 2>&1 || true)
@@ -75,7 +77,7 @@ lint_citations() {
   [ -z "$hits" ] || complain "cited, and neither in the tree nor explained there" "$hits"
 }
 
-# Those of tools/dev are read where dev reads them.
+# shellcheck reads the scripts of tools/dev through dev.
 lint_scripts() {
   local hits
   hits=$(scripts | xargs wc -l | awk '$1 > 150 && $2 != "total" {print $2 ": " $1 " lines"}')

@@ -33,6 +33,8 @@ function append(line) {
   gsub(/`[^`]*`/, "`", line)
   gsub(/[Tt]here is no /, "there-is-no ", line)
   sub(/^[ *\/#!<]+/, "", line)
+  gsub(/  +/, " ", line)
+  sub(/ $/, "", line)
   start[++lines] = length(paragraph) + 2
   number[lines] = FNR
   paragraph = paragraph line " "
@@ -127,7 +129,10 @@ code || /^    / && paragraph == "" { next }
 END {
   search()
   if (renew) {
-    for (i = 1; i <= n; ++i) sub(/^[0-9]+/, count[i] + 0, written[line_of[i]])
+    for (i = 1; i <= n; ++i) {
+      if (count[i] > budget[i]) printf "raised from %d to %d: '%s'\n", budget[i], count[i], pattern[i] > "/dev/stderr"
+      sub(/^[0-9]+/, count[i] + 0, written[line_of[i]])
+    }
     for (i = 1; i <= n_written; ++i) print written[i]
     exit
   }

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # words.sh [--renew]: words that documents (words.budget) or sources (code_words.budget) have too often, and budgets that
-# are too high; nothing if all is well. --renew writes the counts of today into both budgets.
+# are too high; nothing if all is well. --renew writes the counts of today into both budgets, and prints which rise.
 cd "$(dirname "$0")/../.." || exit 1
 documents() { git ls-files README.md 'docs/*.md'; }
 sources() {
