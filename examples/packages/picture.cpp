@@ -110,7 +110,7 @@ void draw_map(std::string& out, const Graph& graph, const std::vector<Dot>& dots
   }
   label(out, kLeft, kTop - 12, "font-weight='bold'",
         "Map of " + grouped(static_cast<int64_t>(dots.size())) +
-            " packages whose section was hidden: near are those with links alike");
+            " packages whose section was hidden: packages with similar links are near each other");
   draw_legend(out, legend, graph, count);
 }
 

@@ -17,9 +17,9 @@ using namespace tenon;
 
 constexpr ScalarType kDtypes[] = {kDouble, kInt64, kBool};
 
-bool serves(const char* rung, const core::Op& op, int slot, ScalarType dtype) {
+bool is_served_by(const char* fallback, const core::Op& op, int slot, ScalarType dtype) {
   for (const core::Rung& r : core::explain(op, slot, dtype)) {
-    if (r.rung == rung && r.serves) return true;
+    if (r.rung == fallback && r.serves) return true;
   }
   return false;
 }
@@ -31,29 +31,29 @@ std::string why_excluded(const core::Op& op) {
   return op.flags & core::kOpRandom ? "its bits are those of the host's generator" : "";
 }
 
-TEST(Reference, HasAKernelForEveryRowWithoutADecomposition) {
+TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
   const int slot = core::device_slot(Device("ref").type());
   ASSERT_TRUE(core::ensure_device(slot));
-  int rows = 0, served = 0;
+  int operators = 0, served = 0;
   for (int i = 0; i < core::op_count(); ++i) {
     const core::Op& op = core::op_at(i);
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
     if (check::needs_layout(op)) continue;
-    if (!(op.flags & core::kOpPrimitive) && serves("decomposition", op, slot, kDouble)) continue;
-    ++rows;
+    if (!(op.flags & core::kOpPrimitive) && is_served_by("decomposition", op, slot, kDouble)) continue;
+    ++operators;
     bool any = false;
     for (ScalarType t : kDtypes) {
       if (!core::op_takes(op, t)) continue;
-      bool here = serves("native", op, slot, t);
-      any = any || here;
+      bool native = is_served_by("native", op, slot, t);
+      any = any || native;
       const std::string why = why_excluded(op);
-      EXPECT_EQ(here, why.empty()) << op.name << " of " << dtype_name(t) << (here ? " is excluded: " + why : "");
+      EXPECT_EQ(native, why.empty()) << op.name << " of " << dtype_name(t) << (native ? " is excluded: " + why : "");
     }
     served += any;
     EXPECT_TRUE(any || !why_excluded(op).empty()) << op.name << " has no kernel of any dtype";
   }
-  EXPECT_GT(rows, 200);
-  EXPECT_GT(served, rows - 30);
+  EXPECT_GT(operators, 200);
+  EXPECT_GT(served, operators - 30);
 }
 
 }  // namespace

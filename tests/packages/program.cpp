@@ -88,7 +88,7 @@ TEST_F(Program, FaultsSayWhatToDo) {
   EXPECT_NE(fault("--status '" + path("list.xz") + "'").find("xz -dk"), std::string::npos);
   write("list.lz4", "\x04\x22\x4d\x18");
   EXPECT_NE(
-      fault("--status '" + path("list.lz4") + "'").find("list.lz4: is cut short inside its lz4 data. Fetch it anew"),
+      fault("--status '" + path("list.lz4") + "'").find("list.lz4: is cut short inside its lz4 data. Fetch it again"),
       std::string::npos);
   write("list.gz", "\x1f\x8b\x08garbage that no gzip file has");
   EXPECT_NE(fault("--status '" + path("list.gz") + "'").find("list.gz: cannot be read"), std::string::npos);

@@ -153,12 +153,12 @@ struct Event {
   tn_event* event = nullptr;
 };
 
-// The stream of this thread, for a while.
-struct OnStream {
-  OnStream(Place place, tn_stream* s) : place(place), before(core::current_stream(place.slot, place.index)) {
+// Sets the stream of this thread for a scope.
+struct StreamGuard {
+  StreamGuard(Place place, tn_stream* s) : place(place), before(core::current_stream(place.slot, place.index)) {
     core::set_current_stream(place.slot, place.index, s);
   }
-  ~OnStream() { core::set_current_stream(place.slot, place.index, before); }
+  ~StreamGuard() { core::set_current_stream(place.slot, place.index, before); }
   Place place;
   tn_stream* before;
 };
@@ -191,7 +191,7 @@ std::string check_stream(Place place) {
   Stream s(api, place);
   std::string wrong;
   {
-    OnStream on(place, s.stream);
+    StreamGuard guard(place, s.stream);
     wrong = wrong_sum(chain(full({kMany}, 1., options_of(place))));
     core::synchronize(place.slot, place.index);
   }
@@ -211,12 +211,12 @@ std::string check_events(Place place) {
   {
     Tensor x, y;
     {
-      OnStream on(place, one.stream);
+      StreamGuard guard(place, one.stream);
       x = chain(full({kMany}, 1 - double{kSteps}, options_of(place)));
       core::check_device(place.slot, place.index, "event_record",
                          api.event_record(api.context, place.index, ready.event, one.stream));
     }
-    OnStream on(place, two.stream);
+    StreamGuard guard(place, two.stream);
     core::check_device(place.slot, place.index, "event_wait",
                        api.event_wait(api.context, place.index, ready.event, two.stream));
     wrong = wrong_sum(chain(x));

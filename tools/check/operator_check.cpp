@@ -58,8 +58,8 @@ std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o
 OperatorCheck::OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
                              const CallFiles& calls)
     : op_(op), place_(find_place(o.device)), reference_(find_place(o.reference)), judge_claims_(!o.tested_device) {
-  TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " is not there");
-  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference, " is not there");
+  TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " does not exist");
+  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference, " does not exist");
   specs_ = library.specs(op, o.samples);
   cases_ = specs_.size();
   add_calls(op, calls, specs_);
@@ -75,10 +75,10 @@ bool OperatorCheck::fits(const Spec& s, ScalarType t) const {
   return isFloatingType(s.main) || !isFloatingType(t);
 }
 
-// float32 and float64 in every layout, the others row-major and in one more, another one each.
+// float32 and float64 in every layout, the others row-major and in one more, a different one for each.
 void OperatorCheck::list_cells(std::size_t s) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
-  std::size_t turn = s;
+  std::size_t next = s;
   for (ScalarType t : kDtypes) {
     if (!claimed.has(t) || !fits(specs_[s], t)) continue;
     if (specs_[s].large) {
@@ -91,11 +91,11 @@ void OperatorCheck::list_cells(std::size_t s) {
         std::any_of(specs_[s].args.begin(), specs_[s].args.end(), [](const SpecArg& a) { return !a.tensors.empty(); });
     bool all = s < cases_ && (t == tenon::kDouble || t == tenon::kFloat || t == specs_[s].main);
     items_.push_back({Task::Cell, s, t, Memory::Contiguous});
-    if (!tensors) continue;  // that could lie otherwise
+    if (!tensors) continue;  // no tensor to lay out in another way
     for (Memory m : kMemories) {
       if (all && m != Memory::Contiguous) items_.push_back({Task::Cell, s, t, m});
     }
-    if (!all) items_.push_back({Task::Cell, s, t, kMemories[1 + turn++ % 4]});
+    if (!all) items_.push_back({Task::Cell, s, t, kMemories[1 + next++ % 4]});
   }
 }
 

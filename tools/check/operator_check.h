@@ -17,17 +17,17 @@ namespace tenon::check {
 inline constexpr ScalarType kDtypes[] = {kDouble, kFloat, kHalf, kBFloat16, kInt64,
                                          kInt32,  kInt16, kInt8, kUInt8,    kBool};
 
-// -1 as the slot when the device is not there.
+// The slot is -1 if the device does not exist.
 Place find_place(const std::string& device);
 
 struct OperatorCheckOptions {
   std::string device = "cpu", reference = "ref";
   std::size_t samples = 1000;  // cases to take: more than any operator has
   bool gradients = true;
-  bool tested_device = false;  // also what a device is asked beside the host: properties from Sentinels on
+  bool tested_device = false;  // also the properties from Sentinels on, of a device under test
 };
 
-// Whether the operator wants tensors of a layout, which a plugin brings: tests/own and tests/sparse call those.
+// Whether the operator wants tensors of a layout, which a plugin provides: tests/own and tests/sparse call those.
 inline bool needs_layout(const core::Op& op) {
   const std::string_view family = op.family;
   return family == "sparse" || (family == "layout" && op.kind == core::OpKind::Kernel);
@@ -36,16 +36,16 @@ inline bool needs_layout(const core::Op& op) {
 inline bool is_callable(const core::Op& op) { return op.row_call.load() && !needs_layout(op); }
 // Whether the operator takes the sample as it is, on the host.
 bool accepts_on_host(const core::Op& op, const Spec& s);
-// What there is to call the operator with; empty where nothing fits.
+// The samples to call the operator with; empty if there are none.
 std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
                                const CallFiles& calls);
 
 class OperatorCheck {
  public:
-  // ValueError where a device is not there.
+  // ValueError if a device does not exist.
   OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library, const CallFiles& calls);
   bool has_samples() const { return !specs_.empty(); }
-  // Sends {"start", ...} before and {"found", encode(...)} behind each item from `first` on.
+  // Sends {"start", ...} before and {"found", encode(...)} after each item from `first` on.
   void run(int first, const oracle::Send& send);
 
  private:
@@ -69,7 +69,7 @@ class OperatorCheck {
   Place place_, reference_;
   std::vector<Spec> specs_, refused_;
   std::size_t cases_ = 0;
-  bool judge_claims_;  // of the operator: no matter of a device that is checked by itself
+  bool judge_claims_;  // of the operator: does not apply to a device under test
   std::vector<Item> items_;
   std::set<ScalarType> tried_, worked_;
 };

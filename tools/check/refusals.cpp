@@ -25,16 +25,16 @@ std::string refusal(const core::Op& op, Built& inputs, std::string* message = nu
 
 bool takes_one_tensor(const core::ArgInfo& a) { return a.type == core::ArgType::Tensor; }
 
-// What no operator can take in the argument's place, and what that is.
+// A value that no operator accepts for the argument, and its name in messages.
 std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& a) {
   switch (a.type) {
     case core::ArgType::Tensor:
       return {{tn_value{}, "undefined"}};
     case core::ArgType::Device:
-      return {{unknown_device(), "unheard-of"}};
+      return {{unknown_device(), "unknown"}};
     case core::ArgType::Dtype:
     case core::ArgType::OptDtype:
-      return {{unknown_dtype(), "unheard-of"}};
+      return {{unknown_dtype(), "unknown"}};
     default:
       return {};
   }
@@ -43,11 +43,11 @@ std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& 
 // One tensor on another device: refused, or served with the right values where only its shape or a copy is needed.
 std::string with_two_devices(const Cell& cell, Place elsewhere) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
-  Built there(cell.spec, cell.dtype, cell.memory, elsewhere);
+  Built remote(cell.spec, cell.dtype, cell.memory, elsewhere);
   for (int i = cell.op.n_args; i-- > 0;) {
     if (!takes_one_tensor(cell.op.args[i]) || !inputs.tensor(i) || inputs.tensor(i)->ndim() == 0) continue;
     auto expected = bits(call_operator(cell.op, inputs.values()));
-    inputs.values()[i] = there.values()[i];
+    inputs.values()[i] = remote.values()[i];
     std::string wrong = refusal(cell.op, inputs);
     if (wrong == kNotRefused && bits(call_operator(cell.op, inputs.values())) == expected) return {};
     return wrong.empty() ? "" : core::join("'", cell.op.args[i].name, "' on another device: ", wrong);

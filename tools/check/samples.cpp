@@ -52,7 +52,7 @@ int64_t parse_integer(std::string_view text) {
   return n;
 }
 
-// "2x3+" and the like.
+// "2x3+" and similar texts.
 Values tensor_from(std::string_view text, Spec& spec, SpecArg& arg, uint32_t seed) {
   std::size_t end = text.find_first_of("+~?^<%:");
   std::string_view sizes = text.substr(0, end);
@@ -127,7 +127,7 @@ std::string shape_text(const Shape& s) {
   return out.empty() ? "0d" : out;
 }
 
-// Tensors of these shapes in turn, numbers where they have no default. Empty where that does not fit.
+// Tensors of these shapes in turn, scalars where they have no default. Empty where that does not fit.
 std::string text_with(const core::Op& op, const std::vector<Shape>& shapes) {
   std::string out;
   std::size_t next = 0;
@@ -175,7 +175,7 @@ std::vector<std::vector<Shape>> shapes_of(Kind kind) {
 namespace {
 
 // Where all tensors are integers or bools, they are what takes other dtypes.
-void follow_the_first(Spec& s) {
+void choose_main_dtype(Spec& s) {
   const SpecArg* first = nullptr;
   for (const SpecArg& a : s.args) {
     if (a.tensors.empty() || !a.tensors[0]) continue;
@@ -231,8 +231,8 @@ Spec from_text(const core::Op& op, std::string_view text) {
     if (tensors.empty() && op.args[i].type == ArgType::Device) s.device_arg = i;
     if (same_dtype == op.args[i].name) s.dtype_arg = i;
   }
-  follow_the_first(s);
-  s.keep = bound;
+  choose_main_dtype(s);
+  s.owner = bound;
   return s;
 }
 

@@ -17,9 +17,9 @@ namespace tenon::check {
 class CaseLibrary {
  public:
   explicit CaseLibrary(const std::string& folder);
-  // At most `most`, different in the shapes or numbers of their arguments. An operator without cases of its own borrows
-  // those of an operator with the same arguments, of its family first.
-  std::vector<Spec> specs(const core::Op& op, std::size_t most) const;
+  // At most `max_count`, different in the shapes or scalars of their arguments. An operator without cases of its own
+  // borrows those of an operator with the same arguments, of its family first.
+  std::vector<Spec> specs(const core::Op& op, std::size_t max_count) const;
   // The same calls as from_text() reads them, with other elements; those that cannot be written so are left out.
   std::vector<std::string> texts(const core::Op& op) const;
   // Calls that must be refused.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a device is asked beside the host: it keeps to its outputs, serves several threads, and may run out of memory.
+// Properties of a device under test: it writes its outputs only, serves several threads, and may run out of memory.
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -16,15 +16,15 @@
 namespace tenon::check {
 namespace {
 
-constexpr int64_t kMargin = 512;  // bytes on both sides: where a whole group of threads too many would write
+constexpr int64_t kMargin = 512;  // bytes on both sides: as far as one excess group of threads would write
 constexpr unsigned char kByte = 0x5c;
 constexpr int kThreads = 4, kCalls = 3;
 constexpr int kMaxAllocations = 6;  // of one call, that are made to fail in turn
 
-Built fresh(const Cell& cell) { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
+Built build_inputs(const Cell& cell) { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
 
 Results call(const Cell& cell) {
-  Built inputs = fresh(cell);
+  Built inputs = build_inputs(cell);
   return call_and_collect(cell.op, inputs);
 }
 
@@ -42,7 +42,7 @@ core::Impl bytes_on(Place place, int64_t n) {
 }
 
 // out= row-major in the middle of a block, so that a kernel is given that memory itself.
-void sentinels(const Cell& cell, const Results& expected, Findings& out) {
+void check_sentinels(const Cell& cell, const Results& expected, Findings& out) {
   const auto call_out = cell.op.row_call_out.load();
   const bool tensors = std::all_of(expected.begin(), expected.end(), [](const auto& r) { return bool(r.tensor); });
   if (!call_out || !tensors || static_cast<int>(expected.size()) != cell.op.n_results) return;
@@ -55,7 +55,7 @@ void sentinels(const Cell& cell, const Results& expected, Findings& out) {
     outs.push_back(core::TensorImpl::make(t.dtype, blocks.back()->storage, blocks.back()->byte_offset() + kMargin,
                                           t.ndim(), t.view.sizes, strides.data()));
   }
-  Built inputs = fresh(cell);
+  Built inputs = build_inputs(cell);
   call_out(inputs.values(), outs.data());
   for (std::size_t k = 0; k < outs.size(); ++k) {
     const Values around = oracle::values_of(*blocks[k]);
@@ -73,7 +73,7 @@ void sentinels(const Cell& cell, const Results& expected, Findings& out) {
   out.passed(Property::Sentinels);
 }
 
-void stress(const Cell& cell, const Results& expected, Findings& out) {
+void check_stress(const Cell& cell, const Results& expected, Findings& out) {
   if (!has_values(cell.op)) return;
   std::string wrong[kThreads];
   std::vector<std::thread> threads;
@@ -94,7 +94,7 @@ void stress(const Cell& cell, const Results& expected, Findings& out) {
 }
 
 // The pool hands out parts of large segments: here all of them are in use but `left` pieces of the smallest size, so
-// that one small tensor more than that asks the device.
+// that the next small tensor allocates on the device.
 class Scarcity {
  public:
   Scarcity(Place place, int left) : place_(place), stream_(core::current_stream(place.slot, place.index)) {
@@ -129,9 +129,9 @@ class Scarcity {
   std::vector<core::Block> blocks_;
 };
 
-// Empty if all is well; `reached` where an allocation failed at all.
-std::string with_failure(const Cell& cell, int left, const Results& expected, bool& reached) {
-  Built inputs = fresh(cell);
+// Empty if all is well; `reached`: whether an allocation failed.
+std::string call_with_failure(const Cell& cell, int left, const Results& expected, bool& reached) {
+  Built inputs = build_inputs(cell);
   const auto before = inputs.bytes();
   core::synchronize(cell.place.slot, cell.place.index);
   const std::string name = core::device_entry(cell.place.slot).name;
@@ -159,12 +159,12 @@ std::string with_failure(const Cell& cell, int left, const Results& expected, bo
   return wrong.empty() ? "" : "the next call: " + wrong;
 }
 
-void exhausted(const Cell& cell, const Results& expected, Findings& out) {
+void check_exhausted(const Cell& cell, const Results& expected, Findings& out) {
   if (!can_fail_allocations(cell.place.slot)) return;
   bool any = false;
   for (int left = 0; left < kMaxAllocations; ++left) {
     bool reached = false;
-    std::string wrong = with_failure(cell, left, expected, reached);
+    std::string wrong = call_with_failure(cell, left, expected, reached);
     any = any || reached;
     if (!wrong.empty()) return out.failed(Property::Exhausted, core::join("allocation ", left + 1, " failed: ", wrong));
     if (!reached) break;
@@ -180,12 +180,13 @@ Findings run_tested_device(const Cell& cell) {
   try {
     expected = call(cell);
   } catch (const Error&) {
-    return out;  // which other tasks judge
+    return out;  // other tasks judge it
   }
   constexpr struct {
     Property property;
     void (*run)(const Cell&, const Results&, Findings&);
-  } kChecks[] = {{Property::Sentinels, sentinels}, {Property::Stress, stress}, {Property::Exhausted, exhausted}};
+  } kChecks[] = {
+      {Property::Sentinels, check_sentinels}, {Property::Stress, check_stress}, {Property::Exhausted, check_exhausted}};
   for (const auto& check : kChecks) {
     try {
       check.run(cell, expected, out);

@@ -150,7 +150,7 @@ Verdicts memory(const Whole& w) {
   const uint64_t before = core::memory_stats(0, 0).allocated;
   call_operator(w.op, inputs.values());
   const uint64_t after = core::memory_stats(0, 0).allocated;
-  return after == before ? "" : core::join(after, " bytes are in use behind the call, ", before, " before");
+  return after == before ? "" : core::join(after, " bytes are in use after the call, ", before, " before");
 }
 
 // Other than an argument that is handed back.
@@ -206,7 +206,7 @@ Verdicts draws(const Whole& w) {
   const bool several =
       std::any_of(one.begin(), one.end(), [](const auto& r) { return r.tensor && r.tensor->numel > 1; });
   if (!several || generator.offset() == 0) return std::nullopt;  // as dropout that is turned off
-  // Few elements may well be drawn alike, again and again they are not.
+  // Few elements may be the same in one draw, but not in all of them.
   constexpr int kTries = 20;
   const auto first = bits(one);
   bool seeds = false, calls = false;

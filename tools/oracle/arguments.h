@@ -19,7 +19,7 @@ struct Place {
   int index = 0;
 };
 
-// Owns everything that values() points to. Each object makes tensors of its own.
+// Owns everything that values() points to. Each object creates its own tensors.
 class Arguments {
  public:
   // Binds by name; what the case leaves out takes the operator's default. ValueError names an argument that does not
@@ -33,7 +33,7 @@ class Arguments {
   // "self", or "tensors.2" for the third of a list. Null if there is none.
   core::Impl tensor(const std::string& name) const;
   const std::vector<core::Impl>& tensors() const { return tensors_; }
-  // Puts another tensor in the place of an argument that is one tensor.
+  // Replaces an argument that is one tensor.
   void replace(int argument, core::Impl with);
 
   // The name of an argument whose storage, geometry or dtype differs from what it was at binding; empty if none.

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or pthread_create, once or for
-// good: the operation throws or has the right numbers, the process lives, and the next call has the right numbers. A
-// point is an operation, cold (the first call of its process) or warm, a function, n, and once or for good. Each runs
-// in a child of its own.
+// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or pthread_create, once or
+// permanently: the operation throws or has the right numbers, the process lives, and the next call has the right
+// numbers. A point is an operation, cold (the first call of its process) or warm, a function, n, and once or
+// permanently. Each runs in a separate child process.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>

@@ -21,7 +21,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr int64_t kMost = 2000;  // numbers that an operation shows of one tensor
+constexpr int64_t kMaxShown = 2000;  // numbers that an operation shows of one tensor
 
 Tensor ramp(IntArrayRef sizes, double step = 0.01) {
   int64_t n = 1;
@@ -34,7 +34,7 @@ Tensor ramp(IntArrayRef sizes, double step = 0.01) {
 // Every element counts in the sum, the first ones one by one.
 Numbers numbers_of(const Tensor& t) {
   const Tensor flat = t.detach().to(kDouble).contiguous().flatten();
-  Numbers out(flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + std::min(kMost, flat.numel()));
+  Numbers out(flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + std::min(kMaxShown, flat.numel()));
   double sum = 0;
   for (int64_t i = 0; i < flat.numel(); ++i) sum += flat.const_data_ptr<double>()[i];
   out.push_back(sum);
