@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A judge that accepts everything would let everything pass: what it must refuse.
+// The comparison itself: the differences that it must find.
 #include "tools/oracle/compare.h"
 
 #include <gtest/gtest.h>

@@ -19,9 +19,9 @@ void expect_found(const std::string& name, F spoil) {
   const Outcome stored = replay(file, c, {});
   ASSERT_EQ(stored.verdict, Verdict::Passed) << stored.reason;
   spoil(c);
-  const Outcome spoilt = replay(file, c, {});
-  EXPECT_EQ(spoilt.verdict, Verdict::Failed) << spoilt.reason;
-  EXPECT_FALSE(spoilt.reason.empty());
+  const Outcome spoiled = replay(file, c, {});
+  EXPECT_EQ(spoiled.verdict, Verdict::Failed) << spoiled.reason;
+  EXPECT_FALSE(spoiled.reason.empty());
 }
 
 TEST(TrainingCases, AWrongRateIsFound) {
@@ -40,7 +40,7 @@ TEST(TrainingCases, AWrongGradientIsFound) {
   expect_found("Linear", [](json& c) { c["input_grads"][0] = c["inputs"][0]; });
 }
 
-TEST(TrainingCases, AnUnknownNameIsSkippedAndSaid) {
+TEST(TrainingCases, AnUnknownNameIsSkippedAndReported) {
   const CaseFile file(folder() + "ReLU.json");
   json c = file.cases().at(0);
   c["module"] = "NoSuchModule";

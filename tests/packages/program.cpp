@@ -67,7 +67,7 @@ TEST_F(Program, OneSeedGivesTheSameBitsOnAnyThreads) {
   EXPECT_NE(read("one/packages.svg"), read("two/packages.svg"));
 }
 
-// Whatever is installed here: it learns, or says why there is too little to learn.
+// With any set of installed packages it learns, or reports why there are too few.
 TEST_F(Program, ReadsThisMachine) {
   if (!fs::exists("/var/lib/dpkg/status")) GTEST_SKIP() << "not of the Debian family: no /var/lib/dpkg/status";
   int status = run("--status /var/lib/dpkg/status --epochs 20 --dots 100 --out '" + path("one") + "'");
@@ -133,8 +133,8 @@ TEST(Model, GraphWithoutLinksIsLearned) {
   }
 }
 
-// Nothing in it is for the CPU alone.
-TEST(Model, LearnsAlikeOnAnotherDevice) {
+// The model is not limited to the CPU.
+TEST(Model, LearnsTheSameOnAnotherDevice) {
   std::vector<double> losses[2];
   Options options;
   options.epochs = 4;

@@ -23,7 +23,7 @@ std::string staged() {
   return out;
 }
 
-// What level 2 of `tenon check` asks.
+// The requirements of level 2 of `tenon check`.
 TEST(Primitives, TrainAnMlp) { EXPECT_EQ(check::check_mlp(check::find_place("prim")), ""); }
 TEST(Primitives, TrainAConvolutionalNet) { EXPECT_EQ(check::check_conv_net(check::find_place("prim")), ""); }
 
@@ -48,7 +48,7 @@ TEST(Primitives, DrawTheBitsOfTheHost) {
   for (std::size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(test::same_bits(host[i], prim[i])) << "draw " << i;
 }
 
-std::map<std::string, core::Rung> rungs(const char* op, const char* device) {
+std::map<std::string, core::Rung> explain_fallbacks(const char* op, const char* device) {
   std::map<std::string, core::Rung> out;
   const int slot = core::device_slot(Device(device).type());
   for (const core::Rung& r : core::explain(core::get_op(op), slot, kFloat)) out.emplace(r.rung, r);
@@ -56,18 +56,18 @@ std::map<std::string, core::Rung> rungs(const char* op, const char* device) {
 }
 
 // exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host: never both on one.
-TEST(Primitives, DecomposeOneWayOnADevice) {
-  EXPECT_TRUE(rungs("exp", "prim").at("decomposition").serves);
-  EXPECT_TRUE(rungs("_softmax", "prim").at("decomposition").serves);
-  EXPECT_FALSE(rungs("prim_unary", "prim").at("decomposition").serves);
-  EXPECT_FALSE(rungs("exp", "cpu").at("decomposition").serves);
-  EXPECT_TRUE(rungs("prim_unary", "cpu").at("decomposition").serves);
+TEST(Primitives, DecomposeInOneDirectionOnADevice) {
+  EXPECT_TRUE(explain_fallbacks("exp", "prim").at("decomposition").serves);
+  EXPECT_TRUE(explain_fallbacks("_softmax", "prim").at("decomposition").serves);
+  EXPECT_FALSE(explain_fallbacks("prim_unary", "prim").at("decomposition").serves);
+  EXPECT_FALSE(explain_fallbacks("exp", "cpu").at("decomposition").serves);
+  EXPECT_TRUE(explain_fallbacks("prim_unary", "cpu").at("decomposition").serves);
 }
 
 TEST(Primitives, ADeviceWithoutThemIsServedByTheHost) {
-  const auto of = rungs("_softmax", "ref");
-  EXPECT_FALSE(of.at("decomposition").serves);
-  test::expect_words(of.at("decomposition").reason, {"needs all primitives", "no kernel for"});
+  const auto fallbacks = explain_fallbacks("_softmax", "ref");
+  EXPECT_FALSE(fallbacks.at("decomposition").serves);
+  test::expect_words(fallbacks.at("decomposition").reason, {"needs all primitives", "no kernel for"});
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ Parts WideCubic(const Line& l, int64_t o) { return wide(l, o, &soft_keys, 2); }
 
 using Rule = Parts (*)(const Line&, int64_t);
 
-// f(position in the small tensor `in`, weight) for all that element o of the resampled tensor `out` is made of.
+// f(position in the small tensor `in`, weight) for each element that contributes to element o of the resampled tensor
+// `out`.
 template <class F>
 void each_part(Tensor in, Tensor out, const Index& o, Rule rule, bool align_corners,
                const std::vector<OptFloat>& scales, F f) {

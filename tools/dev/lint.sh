@@ -21,7 +21,7 @@ complain() {
 lint_layers() {
   local hits
   hits=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | grep -v '^tools/cli/project/' |
-    xargs awk -f tools/lint/rooms.awk tools/lint/rooms.txt docs/design/README.md || true)
+    xargs awk -f tools/lint/layers.awk tools/lint/header_folders.txt docs/design/README.md || true)
   [ -z "$hits" ] || complain "against docs/design/README.md: who may include whom, and the order of folders" "$hits"
   hits=$(git grep -nE '#include *[<"](core/|plugins/|tenon/(core|plugins|tensor|autograd|nn|ops|types|optim|data))' -- \
     'tests/ref' 'tests/null' 'examples/plugin_*' || true)
