@@ -77,7 +77,7 @@ lint_citations() {
   [ -z "$hits" ] || complain "cited, and neither in the tree nor explained there" "$hits"
 }
 
-# shellcheck reads the scripts of tools/dev through dev.
+# The scripts of tools/dev are checked through dev, which sources them.
 lint_scripts() {
   local hits
   hits=$(scripts | xargs wc -l | awk '$1 > 150 && $2 != "total" {print $2 ": " $1 " lines"}')
