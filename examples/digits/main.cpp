@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   Settings s;
   CLI::App app("Trains a small convolutional network on handwritten digits");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--data", s.data, "csv or csv.gz with an image a line and its label last, or MNIST's idx images")
+  app.add_option("--data", s.data, "csv or csv.gz with one image per line and its label last, or MNIST's idx images")
       ->capture_default_str();
   app.add_option("--device", s.device, "where to train")->capture_default_str();
   app.add_option("--out", s.out, "folder for the picture and the weights")

@@ -78,10 +78,10 @@ void draw_legend(std::string& out, const std::vector<std::size_t>& legend, const
   constexpr double x = kLeft + kMap + 22;
   y += 36;
   put(out, "<circle cx='%.1f' cy='%.1f' r='4' fill='#444'/>\n", x, y - 4);
-  label(out, x + 14, y, "", "told rightly");
+  label(out, x + 14, y, "", "predicted rightly");
   y += 22;
   put(out, "<circle cx='%.1f' cy='%.1f' r='3.4' fill='none' stroke='#444' stroke-width='1.3'/>\n", x, y - 4);
-  label(out, x + 14, y, "", "told wrongly");
+  label(out, x + 14, y, "", "predicted wrongly");
 }
 
 void draw_map(std::string& out, const Graph& graph, const std::vector<Dot>& dots) {
@@ -161,7 +161,7 @@ std::string draw(const Graph& graph, const Judgment& judgment, const std::vector
       "font-family='sans-serif' font-size='13'>\n<rect width='100%%' height='100%%' fill='white'/>\n",
       kWidth, kHeight, kWidth, kHeight);
   label(out, kLeft, 34, "font-size='20' font-weight='bold'",
-        "Sections of " + grouped(graph.size()) + " packages, told from their dependencies");
+        "Sections of " + grouped(graph.size()) + " packages, predicted from their dependencies");
   char text[192];
   std::snprintf(text, sizeof text,
                 "graph convolution %.1f %% right, most known neighbors %.1f %%, always the largest section %.1f %%",

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// How well the hidden sections were told, in numbers and lines of text.
+// How well the hidden sections were predicted, as numbers and lines of text.
 #pragma once
 
 #include <string>
