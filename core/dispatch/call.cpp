@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A call: infer, outputs, cell, frame, status. One path for every plugin.
+// A call: inference, device, outputs, kernel, fallback chain. One path for every plugin, device and layout.
 #include "core/base/in_flight.h"
 #include "core/base/watched_calls.h"
 #include "core/dispatch/fallback.h"
 #include "core/dispatch/fast_path.h"
-#include "core/dispatch/layout_call.h"
+#include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/registered_dtype.h"
 #include "core/dispatch/run_kernel.h"
@@ -18,16 +18,33 @@ namespace tenon::core {
 
 namespace {
 
-// The slow half of step 4: no kernel for this dtype, or it declined.
+// Opens what serves the device if there is no kernel yet.
+TENON_COLD KernelEntry* kernel_of_layout(CallFrame& f) {
+  TENON_CHECK(op_takes(f.op(), f.c.checked), NotImplementedError, f.op().name, ": not implemented for dtype ",
+              dtype_name(f.c.checked), "; it takes ", f.op().dtypes);
+  first_use(f.slot);
+  return KernelList(f, f.slot).next();
+}
+
+inline KernelEntry* first_kernel(CallFrame& f) {
+  if (TENON_UNLIKELY(f.layout != 0)) return kernel_of_layout(f);
+  if (f.op().flags & kOpNoKernel) return nullptr;
+  KernelEntry* e = find_kernel(f.op(), f.slot, 0, f.dtype);
+  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e)) return nullptr;
+  return e;
+}
+
+// No kernel for this dtype, or it declined.
 TENON_COLD void without_kernel(CallFrame& f, const KernelEntry* declined) {
   if (!op_takes(f.op(), f.c.checked)) {
     throw NotImplementedError(
         join(f.op().name, ": not implemented for dtype ", dtype_name(f.c.checked), "; it takes ", f.op().dtypes));
   }
-  climb(f, declined);
+  fall_back(f, declined);
 }
 
-// Only the copy row takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one device.
+// Only the operator copy takes tensors of two devices, and no kernel sees both: core moves the bytes. False for one
+// device.
 TENON_COLD bool copy_across(CallFrame& f) {
   TensorImpl &to = f.c.tensor(0), &from = f.c.tensor(1);
   const bool same = to.slot == from.slot && to.index == from.index;
@@ -71,34 +88,39 @@ void call_new(const Op& op, const tn_value* in, TensorImpl** outs) {
 
 void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   InFlight inside;
-  if (g_alike[op.index] != Alike::No && TENON_LIKELY(!calls_are_watched()) && call_alike(op, in, outs, form)) return;
+  if ((op.flags & kOpFastPath) && TENON_LIKELY(!calls_are_watched()) && call_fast_path(op, in, outs, form)) return;
   if (TENON_UNLIKELY(op.flags & kOpListLengths)) check_list_lengths(op, in);
-  if (TENON_UNLIKELY(op.layout != nullptr) || TENON_UNLIKELY(g_layouts_in_use.load(std::memory_order_relaxed))) {
-    if (const int layout = layout_of_call(op, in); layout != 0) return call_layout(op, in, outs, form, layout);
-  }
+  const bool layouts = op.layout != nullptr || g_layouts_in_use.load(std::memory_order_relaxed);
+  const int layout = TENON_UNLIKELY(layouts) ? layout_of_call(op, in) : 0;
   TENON_CHECK(op.infer, NotImplementedError, op.name, " is a composite: call its function");
-  if (op.kind == OpKind::View) return call_view(op, in, outs, form);
-  if ((op.flags & kOpNoKernel) && form == Form::Functional) return call_new(op, in, outs);
+  if (TENON_LIKELY(layout == 0)) {
+    if (op.kind == OpKind::View) return call_view(op, in, outs, form);
+    if ((op.flags & kOpNoKernel) && form == Form::Functional) return call_new(op, in, outs);
+  }
   CallFrame f(op, in, outs, form);
-  op.infer(f.c);
+  f.layout = layout;
+  if (TENON_LIKELY(layout == 0)) {
+    op.infer(f.c);
+  } else {
+    (void)usable_layout(layout_name(layout));  // opens its plugin
+    if (call_by_components(f)) return;
+    infer_with_layout(f);
+  }
   find_device(f);
-  if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && copy_across(f)) return;
-  KernelEntry* e = op.flags & kOpNoKernel ? nullptr : find_kernel(op, f.slot, 0, f.dtype);
-  if (TENON_UNLIKELY(g_dtypes_in_use.load(std::memory_order_relaxed)) && e && !knows_dtypes(f, *e)) e = nullptr;
+  if (TENON_UNLIKELY(op.flags & kOpCrossDevice) && layout == 0 && copy_across(f)) return;
+  KernelEntry* e = first_kernel(f);
   try {
-    make_outputs(f);
-    if (op.flags & kOpNoKernel) return;
-    if (op.flags & kOpRandom) reserve_random(f);
-    if (TENON_LIKELY(e != nullptr)) {
-      if (TENON_UNLIKELY(!(e->flags & TN_KERNEL_ANY_STRIDES))) make_contiguous_outputs(f);
-      prepare_args(f, e->flags);
-      if (TENON_UNLIKELY(!run_kernel(f, *e)))
-        without_kernel(f, e);
-      else if (TENON_UNLIKELY(calls_are_watched()))
-        shadow_check(f);
-    } else {
-      without_kernel(f, nullptr);
-    }
+    const bool ready = layout == 0 || e != nullptr;  // else a step of the fallback chain makes the outputs
+    if (TENON_LIKELY(ready))
+      make_outputs(f, e);
+    else
+      forget_outputs(f);
+    if ((op.flags & kOpNoKernel) && layout == 0) return;
+    if ((op.flags & kOpRandom) && ready) reserve_random(f);
+    if (TENON_UNLIKELY(e == nullptr) || TENON_UNLIKELY(!try_kernel(f, *e)))
+      without_kernel(f, e);
+    else if (TENON_UNLIKELY(calls_are_watched()) && layout == 0)
+      shadow_check(f);
     finish_outputs(f);
   } catch (...) {
     drop_outputs(f);

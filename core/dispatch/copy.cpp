@@ -6,6 +6,7 @@
 
 #include "core/base/in_flight.h"
 #include "core/dispatch/byte_copy.h"
+#include "core/dispatch/known_ops.h"
 #include "core/dispatch/registered_dtype.h"
 #include "core/registry/cells.h"
 #include "tenon/core/dispatch.h"
@@ -14,11 +15,6 @@
 
 namespace tenon::core {
 namespace {
-
-const Op& copy_op() {
-  static const Op& op = get_op("copy");
-  return op;
-}
 
 // Whether the kernel takes the tensors as they are: preparing them for it would take a copy again.
 bool takes(const KernelEntry& e, const TensorImpl& dst, const TensorImpl& src) {
@@ -34,13 +30,13 @@ void call_copy(TensorImpl& dst, TensorImpl& src) {
   in[1].u.tensor = &src.view;
   in[2].tag = TN_TAG_BOOL;
   TensorImpl* outs[] = {&dst};
-  call(copy_op(), in, outs, Form::Inplace);
+  call(known::copy(), in, outs, Form::Inplace);
 }
 
 // A native call of the copy operator on one device.
 bool copy_natively(TensorImpl& dst, TensorImpl& src) {
   InFlight inside;
-  const KernelEntry* e = find_kernel(copy_op(), dst.slot, 0, dst.dtype);
+  const KernelEntry* e = find_kernel(known::copy(), dst.slot, 0, dst.dtype);
   if (!e || !takes(*e, dst, src)) return false;
   call_copy(dst, src);
   return true;
@@ -57,7 +53,7 @@ void copy(TensorImpl& dst, TensorImpl& src, bool non_blocking) {
         std::memcpy(dst.host_data(), src.host_data(), static_cast<std::size_t>(dst.numel) * dst.itemsize());
         return dst.bump_version();
       }
-      TENON_CHECK(!find_kernel(copy_op(), 0, 0, dst.dtype), NotImplementedError,
+      TENON_CHECK(!find_kernel(known::copy(), 0, 0, dst.dtype), NotImplementedError,
                   "copy: the kernel of the host takes neither these strides nor these dtypes");
       return call_copy(dst, src);  // throws, with reasons
     }

@@ -1,90 +1,50 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The rungs below a native kernel: decomposition, staging through the host, and an error that says why each refused.
-// Every use is counted; see fallback_counts().
-#include <map>
-#include <mutex>
-#include <tuple>
+// What serves a call without a native kernel, step by step: other kernels, float32 for a registered dtype, a
+// decomposition, the host, strided copies of a layout; else an error that says why each step does not.
+#include "core/dispatch/fallback.h"
 
 #include "core/base/in_flight.h"
-#include "core/base/leaf_mutex.h"
-#include "core/base/settings.h"
 #include "core/device/capture.h"
 #include "core/dispatch/arguments.h"
 #include "core/dispatch/byte_copy.h"
-#include "core/dispatch/fallback.h"
+#include "core/dispatch/component_tensor.h"
+#include "core/dispatch/fallback_counts.h"
+#include "core/dispatch/layout_rules.h"
 #include "core/dispatch/prepare.h"
 #include "core/dispatch/primitives.h"
 #include "core/dispatch/registered_dtype.h"
 #include "core/dispatch/run_kernel.h"
 #include "tenon/core/backend_source.h"
-#include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
-#include "tenon/core/log.h"
 
 namespace tenon::core {
 namespace {
 
-struct Counts {
-  LeafMutex mutex;
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::pair<uint64_t, uint64_t>> map;
-};
-Counts& g_counts = *new Counts;  // never destroyed: tensors may outlive statics
-std::atomic<int> g_policy{-1};
-
-constexpr const char* kPolicies[] = {"allow", "warn", "forbid", "forbid-staging"};  // as Fallback
-
-Fallback policy_from_setting() {
-  return static_cast<Fallback>(choice_setting("FALLBACK", kPolicies, 4, static_cast<int>(Fallback::Allow)));
+Impl cast_to(const CallFrame& f, Impl t, ScalarType dtype) {
+  if (t->dtype == dtype) return t;
+  Impl made = new_tensor(f.op().name, dtype, t->slot, t->index, t->ndim(), t->view.sizes);
+  copy(*made, *t);
+  return made;
 }
 
-// What a fallback would do, for an error that forbids it.
-const char* way_of(std::string_view rung) {
-  if (rung == "staged") return "staged through the host";
-  if (rung == "cast") return "computed in float32";
-  if (rung == "densified") return "computed on strided copies";
-  return "decomposed";
-}
-
-[[noreturn]] TENON_COLD void forbidden(const CallFrame& f, std::string_view rung, const std::string& reason) {
-  const bool staged = rung == "staged";
-  std::string why;
-  if (staged) can_decompose(f.op(), f.slot, f.dtype, &why);
-  const char* way = way_of(rung);
-  const std::string more = why.empty() ? "" : "; no decomposition: " + why;
-  throw NotImplementedError(
-      join(f.op().name, ": would be ", way, " on ", device_entry(f.slot).name, " (", reason, more,
-           "), which is forbidden by setting (TENON_FALLBACK=", kPolicies[static_cast<int>(fallback())],
-           "): give the device a kernel for it, call it on tensors of the host, or ",
-           staged ? "set warn" : "set forbid-staging"));
+// Of a call of a layout, whose outputs were not made.
+void deliver_in_layout(CallFrame& f, int k, Impl made) {
+  if (f.form == Form::Functional) {
+    f.outs[k] = made.leak();
+    f.fresh |= 1u << k;
+  } else if (f.outs[k]->composite()) {
+    f.outs[k]->take_components(*made);
+  } else {
+    f.targets[k] = f.keep(std::move(made));
+    f.write_back[k] = f.outs[k];
+  }
 }
 
 }  // namespace
 
-void count_fallback(const CallFrame& f, const char* rung, const std::string& reason, uint64_t bytes) {
-  const std::string& device = device_entry(f.slot).name;
-  const Fallback policy = fallback();
-  const bool staged = std::string_view(rung) == "staged";
-  if (policy == Fallback::Forbid || (policy == Fallback::ForbidStaging && staged)) forbidden(f, rung, reason);
-  {
-    Counts& c = g_counts;
-    std::lock_guard lock(c.mutex);
-    auto& entry = c.map[{f.op().name, device, rung, reason}];
-    ++entry.first;
-    entry.second += bytes;
-  }
-  if (policy == Fallback::Warn) {
-    std::string key = join(f.op().name, "@", device, "/", rung);
-    warn_once(key, "fallback", join(f.op().name, " on ", device, " is served by ", rung, ": ", reason));
-  }
-}
-
-void deliver(CallFrame& f, int k, Impl made, ScalarType dtype) {
-  if (made->dtype != dtype) {
-    Impl cast = new_tensor(f.op().name, dtype, made->slot, made->index, made->ndim(), made->view.sizes);
-    copy(*cast, *made);
-    made = std::move(cast);
-  }
+void deliver_result(CallFrame& f, int k, Impl made) {
+  if (f.layout != 0) return deliver_in_layout(f, k, std::move(made));
   if (!f.targets[k]) {  // dynamic: the result is what was made
     if (f.form == Form::Functional) {
       f.outs[k] = made.leak();
@@ -126,9 +86,9 @@ Ref<GeneratorImpl> generator_of(CallFrame& f) {
   return {};
 }
 
-bool decompose(CallFrame& f, const std::string& reason) {
-  if (!can_decompose(f.op(), f.slot, f.dtype)) return false;
-  if (f.slot != 0) count_fallback(f, "decomposition", reason, 0);
+bool call_decomposition(CallFrame& f, const std::string& reason) {
+  if (f.layout != 0 || !can_decompose(f.op(), f.slot, f.dtype)) return false;
+  if (f.slot != 0) count_fallback(f, ServedBy::Decomposition, reason, 0);
   if (f.op().by_code != ByCode::None) {
     call_by_code(f);
     return true;
@@ -142,91 +102,87 @@ bool decompose(CallFrame& f, const std::string& reason) {
   }
   for (int k = 0; k < f.op().n_results; ++k) {
     if (f.c.out[k].defined && out[k].tensor) {
-      const ScalarType dtype = out[k].tensor->dtype;
-      deliver(f, k, std::move(out[k].tensor), dtype);
+      deliver_result(f, k, std::move(out[k].tensor));
     }
   }
   return true;
 }
 
-struct StagedArgs {
-  tn_value in[kMaxArgs];
-  std::vector<Impl> host;
-  std::vector<std::vector<const tn_tensor*>> lists;
-  std::vector<std::pair<TensorImpl*, TensorImpl*>> mutated;  // device, host
+// Of the host alone: those of every device were asked before.
+bool host_has_kernel(const CallFrame& f) {
+  const KernelEntry* e = cell(f.op(), 0, f.layout).load(std::memory_order_acquire);
+  while (e != nullptr && !kernel_fits(f, *e)) e = e->next.load(std::memory_order_acquire);
+  return e != nullptr;
+}
+
+bool host_serves(const CallFrame& f) {
+  if (f.slot == 0) return false;
+  if (f.layout != 0) return host_has_kernel(f);
+  return find_kernel(f.op(), 0, 0, f.dtype) || can_decompose(f.op(), 0, f.dtype);
+}
+
+uint64_t bytes_of(const TensorImpl& t) {
+  if (!t.composite()) return static_cast<uint64_t>(t.numel) * t.itemsize();
   uint64_t bytes = 0;
+  for (int k = 0; k < t.components->n; ++k) bytes += bytes_of(*t.components->impl[k]);
+  return bytes;
+}
 
-  const tn_tensor* stage(TensorImpl& t) {
-    if (t.slot == 0) return &t.view;
-    host.push_back(to_host(t));
-    bytes += static_cast<uint64_t>(t.numel) * t.itemsize();
-    return &host.back()->view;
-  }
-};
+Impl copy_to_host(TensorImpl& t) { return t.composite() ? copy_composite(t, t.dtype, 0, 0) : to_host(t); }
 
-bool stage(CallFrame& f, const std::string& reason) {
-  if (f.slot == 0 || !find_kernel(f.op(), 0, 0, f.dtype)) {
-    if (f.slot == 0 || !can_decompose(f.op(), 0, f.dtype)) return false;
-  }
+// A result that was computed on the host becomes one of the call's device.
+void deliver_from_host(CallFrame& f, int k, TensorImpl& made) {
+  if (made.composite()) return deliver_result(f, k, copy_composite(made, made.dtype, f.slot, f.index));
+  if (f.targets[k]) return from_host(*f.targets[k], made);
+  if (f.layout == 0 && !(f.op().flags & kOpDynamic)) return;
+  Impl there = new_tensor(f.op().name, made.dtype, f.slot, f.index, made.ndim(), made.view.sizes);
+  from_host(*there, made);
+  deliver_result(f, k, std::move(there));
+}
+
+bool call_on_host(CallFrame& f, const std::string& reason) {
+  if (!host_serves(f)) return false;
   refuse_in_capture(f.slot, f.index, f.op().name, join("it would be computed on the host (", reason, ")"));
-  StagedArgs s;
+  uint64_t bytes = 0;
+  std::vector<std::pair<TensorImpl*, Impl>> written;  // on the device, on the host
+  Replaced args(f.op(), f.c.in, [&](int i, TensorImpl& t) {
+    if (t.slot == 0) return Impl();
+    bytes += bytes_of(t);
+    Impl host = copy_to_host(t);
+    if (f.op().args[i].mutates) written.emplace_back(&t, host);
+    return host;
+  });
   for (int i = 0; i < f.op().n_args; ++i) {
-    s.in[i] = f.c.in[i];
-    if (s.in[i].tag == TN_TAG_TENSOR) {
-      TensorImpl& t = f.c.tensor(i);
-      s.in[i].u.tensor = s.stage(t);
-      if (f.op().args[i].mutates && t.slot != 0) s.mutated.emplace_back(&t, s.host.back().get());
-    } else if (s.in[i].tag == TN_TAG_TENSOR_LIST) {
-      std::vector<const tn_tensor*> list(s.in[i].u.tensors, s.in[i].u.tensors + s.in[i].len);
-      for (const tn_tensor*& p : list) {
-        if (!p) continue;
-        TensorImpl& t = *TensorImpl::from_view(p);
-        p = s.stage(t);
-        if (f.op().args[i].mutates && t.slot != 0) s.mutated.emplace_back(&t, s.host.back().get());
-      }
-      s.lists.push_back(std::move(list));
-      s.in[i].u.tensors = s.lists.back().data();
-    } else if (s.in[i].tag == TN_TAG_DEVICE) {
-      s.in[i].u.device = tn_device{TN_CPU, 0};
-    } else if (f.op().args[i].type == ArgType::Generator && f.in[i].tag == TN_TAG_GENERATOR) {
-      s.in[i] = f.in[i];  // reserved already, so that the bits are those of a native kernel
-    }
+    if (args.in[i].tag == TN_TAG_DEVICE) args.in[i].u.device = tn_device{TN_CPU, 0};
+    // Reserved already, so that the bits are those of a native kernel.
+    if (f.in[i].tag == TN_TAG_GENERATOR && f.op().args[i].type == ArgType::Generator) args.in[i] = f.in[i];
   }
-  count_fallback(f, "staged", reason, s.bytes);
-  TensorImpl* outs[kMaxOutputs];
-  call(f.op(), s.in, outs);
+  count_fallback(f, ServedBy::Staged, reason, bytes);
+  TensorImpl* outs[kMaxOutputs] = {};
+  call(f.op(), args.in, outs);
   Impl made[kMaxOutputs];
   for (int k = 0; k < f.op().n_results; ++k) made[k] = Impl::adopt(outs[k]);
   for (int k = 0; k < f.op().n_results; ++k) {
-    if (!made[k]) continue;
-    if (f.targets[k]) {
-      from_host(*f.targets[k], *made[k]);
-    } else if (f.op().flags & kOpDynamic) {
-      Impl there = new_tensor(f.op().name, made[k]->dtype, f.slot, f.index, made[k]->ndim(), made[k]->view.sizes);
-      from_host(*there, *made[k]);
-      deliver(f, k, std::move(there), made[k]->dtype);
-    }
+    if (made[k]) deliver_from_host(f, k, *made[k]);
   }
-  for (auto [device, host] : s.mutated) from_host(*device, *host);
+  for (const auto& [device, host] : written) from_host(*device, *host);
   return true;
 }
 
 std::string native_reason(const CallFrame& f) {
+  if (f.layout != 0) return "no kernel for this device and layout";
   KernelEntry* any = cell(f.op(), f.slot, 0).load(std::memory_order_acquire);
   if (!any) return "no kernel for this device";
   return join("no kernel for dtype ", dtype_name(f.dtype));
 }
 
-// The kernels of the cell behind one that declined, each with what its own flags promise it: a kernel that knows one
-// layout of outputs, or may not write over an argument, never gets what the one before it was prepared for.
+// The kernels after one that declined, each with what its own flags promise it: a kernel that knows one layout of
+// outputs, or may not write over an argument, never gets what the one before it was prepared for.
 bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
-  KernelEntry* e = declined.next.load(std::memory_order_acquire);
-  for (; e != nullptr; e = e->next.load(std::memory_order_acquire)) {
-    if (!e->dtypes.has(f.dtype) || !knows_dtypes(f, *e)) continue;
+  KernelList kernels(f, f.slot, declined);
+  while (KernelEntry* e = kernels.next()) {
     protect_outputs(f, *e);
-    if (!(e->flags & TN_KERNEL_ANY_STRIDES)) make_contiguous_outputs(f);
-    prepare_args(f, e->flags);
-    if (run_kernel(f, *e)) return true;
+    if (try_kernel(f, *e)) return true;
     f.restore_args();
   }
   return false;
@@ -234,6 +190,7 @@ bool try_further_kernels(CallFrame& f, const KernelEntry& declined) {
 
 // For calls with a dtype that a plugin registered: computed in float32. False if there is none in this call.
 bool call_as_float(CallFrame& f, const std::string& reason) {
+  if (f.layout != 0) return false;
   auto known = [](ScalarType t) { return foreign(t) && dtype_ext(t) != nullptr; };
   bool any = false;
   std::vector<std::pair<TensorImpl*, Impl>> mutated;
@@ -252,24 +209,19 @@ bool call_as_float(CallFrame& f, const std::string& reason) {
     args.in[i].u.dtype = abi_dtype(kFloat);
   }
   if (!any) return false;
-  count_fallback(f, "cast", reason, 0);
+  count_fallback(f, ServedBy::Cast, reason, 0);
   TensorImpl* outs[kMaxOutputs] = {};
   call(f.op(), args.in, outs);
   for (int k = 0; k < f.op().n_results; ++k) {
     Impl made = Impl::adopt(outs[k]);
-    if (made) deliver(f, k, std::move(made), f.c.out[k].dtype);
+    if (made) deliver_result(f, k, cast_to(f, std::move(made), f.c.out[k].dtype));
   }
   for (const auto& [given, made] : mutated) copy(*given, *made);
   return true;
 }
 
-}  // namespace
-
-void climb(CallFrame& f, const KernelEntry* declined) {
-  f.restore_args();
-  if (declined != nullptr && try_further_kernels(f, *declined)) return;
-  const std::string native = declined ? "the kernel declined these arguments" : native_reason(f);
-  if (call_as_float(f, native) || decompose(f, native) || stage(f, native)) return;
+[[noreturn]] TENON_COLD void nothing_serves(const CallFrame& f, const std::string& native, bool declined) {
+  if (f.layout != 0) no_kernel_for_layouts(f, declined);
   std::string why;
   can_decompose(f.op(), f.slot, f.dtype, &why);
   const std::string& device = device_entry(f.slot).name;
@@ -281,40 +233,17 @@ void climb(CallFrame& f, const KernelEntry* declined) {
            "; staged: ", f.slot == 0 ? "this is the host" : "the host has no kernel either", absent));
 }
 
-void set_fallback(Fallback f) { g_policy.store(static_cast<int>(f), std::memory_order_relaxed); }
+}  // namespace
 
-Fallback fallback() {
-  int p = g_policy.load(std::memory_order_relaxed);
-  if (p < 0) g_policy.store(p = static_cast<int>(policy_from_setting()), std::memory_order_relaxed);
-  return static_cast<Fallback>(p);
-}
-
-std::vector<FallbackCount> fallback_counts() {
-  Counts& c = g_counts;
-  std::lock_guard lock(c.mutex);
-  std::vector<FallbackCount> out;
-  for (const auto& [key, value] : c.map) {
-    const auto& [op, device, rung, reason] = key;
-    out.push_back({op, device, rung, reason, value.first, value.second});
+void fall_back(CallFrame& f, const KernelEntry* declined) {
+  f.restore_args();
+  if (declined != nullptr && try_further_kernels(f, *declined)) return;
+  if (f.layout != 0) forget_outputs(f);
+  const std::string native = declined ? "the kernel declined these arguments" : native_reason(f);
+  for (auto serves : {call_as_float, call_decomposition, call_on_host, call_densified}) {
+    if (serves(f, native)) return;
   }
-  return out;
-}
-
-std::string fallback_summary() {
-  uint64_t calls = 0, bytes = 0, ops = 0;
-  for (const FallbackCount& c : fallback_counts()) {
-    ++ops;
-    calls += c.calls;
-    bytes += c.bytes;
-  }
-  return calls ? join(calls, " calls of ", ops, " ops fell back (", bytes, " bytes staged); `fallback_counts` has them")
-               : "";
-}
-
-void reset_fallback_counts() {
-  Counts& c = g_counts;
-  std::lock_guard lock(c.mutex);
-  c.map.clear();
+  nothing_serves(f, native, declined != nullptr);
 }
 
 bool has_kernel(const Op& op, int slot, ScalarType dtype) {
@@ -322,13 +251,13 @@ bool has_kernel(const Op& op, int slot, ScalarType dtype) {
   return find_kernel(op, slot, 0, dtype) != nullptr;
 }
 
-std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
+std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype) {
   InFlight inside;
-  std::vector<Rung> out;
-  if (op.kind == OpKind::View) return {{"view", true, "served by core: no kernel is needed"}};
-  if (op.kind == OpKind::Composite) return {{"composite", true, "a function over other ops"}};
-  if (op.flags & kOpNoKernel) return {{"core", true, "allocation only"}};
-  if (!op_takes(op, dtype)) return {{"row", false, join("the row takes ", op.dtypes)}};
+  std::vector<Candidate> out;
+  if (op.kind == OpKind::View) return {{ServedBy::View, true, "served by core: no kernel is needed"}};
+  if (op.kind == OpKind::Composite) return {{ServedBy::Composite, true, "a function over other ops"}};
+  if (op.flags & kOpNoKernel) return {{ServedBy::Core, true, "allocation only"}};
+  if (!op_takes(op, dtype)) return {{ServedBy::None, false, join("the operator takes ", op.dtypes)}};
   first_use(slot);
   bool native = false;
   for (KernelEntry* e = cell(op, slot, 0).load(); e; e = e->next.load()) {
@@ -338,14 +267,14 @@ std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype) {
     native |= takes;
     const std::string why = takes ? join(", priority ", e->kernel->priority, ", of the plugin ", e->plugin_priority)
                                   : " has no kernel for this dtype";
-    out.push_back({"native", takes, join("plugin ", who, why)});
+    out.push_back({ServedBy::Native, takes, join("plugin ", who, why)});
   }
-  if (out.empty()) out.push_back({"native", false, "no plugin has a kernel for this device"});
+  if (out.empty()) out.push_back({ServedBy::Native, false, "no plugin has a kernel for this device"});
   std::string why = op.by_code == ByCode::None ? "a function of tenon/ops" : "one call of a primitive";
   bool decomposes = can_decompose(op, slot, dtype, &why);
-  out.push_back({"decomposition", decomposes, why});
+  out.push_back({ServedBy::Decomposition, decomposes, why});
   bool host = slot != 0 && (find_kernel(op, 0, 0, dtype) || can_decompose(op, 0, dtype));
-  out.push_back({"staged", host,
+  out.push_back({ServedBy::Staged, host,
                  slot == 0 ? "this is the host"
                  : host    ? "through the host"
                            : "the host has no kernel"});

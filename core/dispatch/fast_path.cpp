@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The short way for what nearly every pointwise call is: row-major floating tensors of one dtype and device, and of one
-// shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so there is nothing to infer,
-// promote, cast or copy; the kernel is told (TN_CALL_ALIKE).
-// Whatever does not fit leaves everything as it was and takes the general path in call.cpp.
+// The fast path is for what nearly every pointwise call is: uniform operands, that is row-major floating tensors of one
+// dtype and device, and of one shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so
+// there is nothing to infer, promote, cast or copy; a flag tells the kernel (TN_CALL_ALIKE). Operators that qualify
+// have a fast_path line in their definition. Whatever does not fit leaves everything as it was and takes the general
+// path in call.cpp.
 #include "core/dispatch/fast_path.h"
 #include "core/dispatch/frame.h"
 #include "core/dispatch/prepare.h"
@@ -13,38 +14,7 @@
 
 namespace tenon::core {
 
-extern const int g_row_count;
-void infer_pointwise(Infer&);
-void infer_pointwise_alike(Infer&);
-void infer_pointwise_bool(Infer&);
-void infer_pointwise_clamp_max(Infer&);
-void infer_pointwise_clamp_min(Infer&);
-void infer_pointwise_float(Infer&);
-void infer_pointwise_hardtanh(Infer&);
-void infer_pointwise_pow(Infer&);
-void infer_pointwise_same(Infer&);
-void infer_pointwise_sub(Infer&);
-
-Alike g_alike[kMaxOps];
-
 namespace {
-
-[[maybe_unused]] const bool g_filled = [] {
-  for (int i = 0; i < g_row_count; ++i) {
-    const Op& op = g_rows[i];
-    if (op.n_results != 1 || (op.flags & (kOpDynamic | kOpRandom | kOpCrossDevice | kOpNoKernel))) continue;
-    if (op.infer == infer_pointwise_bool) {
-      g_alike[i] = Alike::Bool;
-      continue;
-    }
-    for (InferFn same : {infer_pointwise, infer_pointwise_alike, infer_pointwise_clamp_max, infer_pointwise_clamp_min,
-                         infer_pointwise_float, infer_pointwise_hardtanh, infer_pointwise_pow, infer_pointwise_same,
-                         infer_pointwise_sub}) {
-      if (op.infer == same) g_alike[i] = Alike::Same;
-    }
-  }
-  return true;
-}();
 
 constexpr uint64_t bit(ScalarType t) { return uint64_t{1} << static_cast<int>(t); }
 constexpr uint64_t kFloating =
@@ -52,12 +22,12 @@ constexpr uint64_t kFloating =
 
 inline bool is_floating(ScalarType t) { return static_cast<int>(t) < 64 && (kFloating >> static_cast<int>(t) & 1); }
 
-inline bool of_one_kind(const TensorImpl& t, const TensorImpl& other) {
+inline bool same_kind(const TensorImpl& t, const TensorImpl& other) {
   return t.contiguous() && t.dtype == other.dtype && t.slot == other.slot && t.index == other.index;
 }
 
 // Whether the sizes of t are the last sizes of `whole`.
-inline bool ends(const TensorImpl& whole, const TensorImpl& t) {
+inline bool is_suffix(const TensorImpl& whole, const TensorImpl& t) {
   const int lead = whole.ndim() - t.ndim();
   if (lead < 0) return false;
   for (int d = 0; d < t.ndim(); ++d) {
@@ -67,12 +37,12 @@ inline bool ends(const TensorImpl& whole, const TensorImpl& t) {
 }
 
 struct Common {
-  const TensorImpl* whole = nullptr;  // has the result's shape; null if the tensors are not alike
+  const TensorImpl* whole = nullptr;  // has the result's shape; null if the tensors are not uniform
   bool repeats = false;               // another has fewer dimensions
 };
 
-// Values that the row may refuse for the tensors' dtype, and what they must be told apart from.
-inline bool is_odd(const Op& op, int i, const tn_value& v) {
+// Values that the operator may refuse for the tensors' dtype.
+inline bool needs_slow_path(const Op& op, int i, const tn_value& v) {
   if (v.tag == TN_TAG_F64 || v.tag == TN_TAG_I64) return !every_float_holds(v);
   if (v.tag == TN_TAG_BOOL) return op.args[i].type == ArgType::Scalar;
   return v.tag == TN_TAG_COMPLEX || v.tag == TN_TAG_TENSOR_LIST;
@@ -89,23 +59,24 @@ inline Common common_of(const Op& op, const tn_value* in) {
         c.whole = &t;
         continue;
       }
-      if (!of_one_kind(t, *c.whole)) return {};
+      if (!same_kind(t, *c.whole)) return {};
       c.repeats |= t.ndim() != c.whole->ndim();
-      if (TENON_LIKELY(ends(*c.whole, t))) continue;
-      if (!ends(t, *c.whole)) return {};
+      if (TENON_LIKELY(is_suffix(*c.whole, t))) continue;
+      if (!is_suffix(t, *c.whole)) return {};
       c.whole = &t;
-    } else if (TENON_UNLIKELY(is_odd(op, i, in[i]))) {
+    } else if (TENON_UNLIKELY(needs_slow_path(op, i, in[i]))) {
       return {};
     }
   }
   return c;
 }
 
-// Whether a given output can be written in place of a fresh one: alike, and apart from every argument or exactly one
-// that the kernel may overwrite.
+// Whether a given output can be written in place of a fresh one: uniform with the operands, and apart from every
+// argument or exactly one that the kernel may overwrite.
 bool takes_result(const Op& op, const tn_value* in, const KernelEntry& e, const TensorImpl& out,
                   const TensorImpl& whole, ScalarType result) {
-  if (out.dtype != result || !of_one_kind(out, whole) || out.ndim() != whole.ndim() || !ends(whole, out)) return false;
+  if (out.dtype != result || !same_kind(out, whole) || out.ndim() != whole.ndim() || !is_suffix(whole, out))
+    return false;
   for (int i = 0; i < op.n_args; ++i) {
     if (in[i].tag != TN_TAG_TENSOR) continue;
     const TensorImpl& t = *TensorImpl::from_view(in[i].u.tensor);
@@ -118,19 +89,19 @@ bool takes_result(const Op& op, const tn_value* in, const KernelEntry& e, const 
 
 }  // namespace
 
-bool call_alike(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
+bool call_fast_path(const Op& op, const tn_value* in, TensorImpl** outs, Form form) {
   const Common common = common_of(op, in);
   const TensorImpl* whole = common.whole;
   if (whole == nullptr) return false;
   KernelEntry* e = find_kernel(op, whole->slot, 0, whole->dtype);
   if (TENON_UNLIKELY(e == nullptr) || (common.repeats && !(e->flags & TN_KERNEL_BROADCASTS))) return false;
-  const ScalarType result = g_alike[op.index] == Alike::Bool ? ScalarType::Bool : whole->dtype;
+  const ScalarType result = op.flags & kOpBoolResult ? ScalarType::Bool : whole->dtype;
   CallFrame f(op, in, outs, form);
   f.slot = whole->slot;
   f.index = whole->index;
   f.dtype = whole->dtype;
   if (form == Form::Functional) {
-    outs[0] = new_alike(*whole, result).leak();
+    outs[0] = new_like(*whole, result).leak();
     f.fresh = 1;
   } else if (!takes_result(op, in, *e, *outs[0], *whole, result)) {
     return false;

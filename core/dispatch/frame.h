@@ -22,6 +22,10 @@ struct CallFrame {
   Form form;
   int slot = 0, index = 0;
   ScalarType dtype = ScalarType::Undefined;  // selects the kernel
+  int layout = 0;                            // slot; 0: every tensor is strided
+  // Of results, filled where `layout` is not 0: layout slots, and flags from TN_LAYOUT_FLAG on.
+  int result_layout[kMaxOutputs];
+  uint32_t result_flags[kMaxOutputs];
 
   // Filled only when an argument needs a change.
   bool own_args = false;

@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From the inferred sheet to what a kernel gets: device, outputs, cast, expanded and contiguous arguments.
+// From the inferred results to what a kernel gets: device, outputs, cast, expanded and contiguous arguments.
+#include "core/dispatch/prepare.h"
+
 #include <cstring>
 
 #include "core/device/capture.h"
-#include "core/dispatch/prepare.h"
+#include "core/dispatch/arguments.h"
+#include "core/dispatch/layout_rules.h"
 #include "core/dispatch/primitives.h"
 #include "core/dispatch/small_cast.h"
 #include "tenon/core/dispatch.h"
@@ -14,20 +17,6 @@
 
 namespace tenon::core {
 namespace {
-
-template <class F>
-void each_tensor(const CallFrame& f, F&& visit) {
-  for (int i = 0; i < f.op().n_args; ++i) {
-    const tn_value& v = f.in[i];
-    if (v.tag == TN_TAG_TENSOR)
-      visit(i, *TensorImpl::from_view(v.u.tensor));
-    else if (TENON_UNLIKELY(v.tag == TN_TAG_TENSOR_LIST)) {
-      for (uint32_t k = 0; k < v.len; ++k) {
-        if (v.u.tensors[k]) visit(i, *TensorImpl::from_view(v.u.tensors[k]));
-      }
-    }
-  }
-}
 
 [[noreturn]] TENON_COLD void wrong_device(const CallFrame& f, int arg, const TensorImpl& t) {
   throw TypeError(join(f.op().name, ": expected all tensors on ",
@@ -51,7 +40,7 @@ void find_device(CallFrame& f) {
   bool mixed = false;
   int seen = -1, seen_index = 0;
   const TensorImpl* model = nullptr;
-  each_tensor(f, [&](int, const TensorImpl& t) {
+  each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
     if (model == nullptr)
       model = &t;
     else
@@ -66,7 +55,7 @@ void find_device(CallFrame& f) {
     slot = seen < 0 ? 0 : seen;
     index = seen < 0 ? 0 : seen_index;
     if (TENON_UNLIKELY(mixed)) {
-      each_tensor(f, [&](int, const TensorImpl& t) {
+      each_argument(f.op(), f.in, [&](int, const TensorImpl& t) {
         if (t.slot != 0 && (slot == 0 || t.ndim() > 0)) {
           slot = t.slot;
           index = t.index;
@@ -120,7 +109,7 @@ bool same_elements(const TensorImpl& a, const TensorImpl& b) {
 // Whether writing `out` could disturb an argument that the kernel still reads.
 bool disturbs(const CallFrame& f, const TensorImpl& out, const KernelEntry* e, int k) {
   bool any = false;
-  each_tensor(f, [&](int i, const TensorImpl& t) {
+  each_argument(f.op(), f.in, [&](int i, const TensorImpl& t) {
     if (t.storage != out.storage || t.numel == 0) return;
     if (same_elements(t, out) && e && i < 8 && (e->inplace >> (8 * i + k) & 1)) return;
     if (f.op().args[i].mutates) return;
@@ -176,6 +165,19 @@ TENON_COLD void given_output(CallFrame& f, int k, const KernelEntry* e) {
   f.write_back[k] = &t;
 }
 
+// Whether result k is one of a layout, made here; one that is strided is made like any other.
+TENON_COLD bool output_of_layout(CallFrame& f, int k) {
+  if (f.result_layout[k] != 0) {
+    make_component_output(f, k);
+    return true;
+  }
+  const TensorImpl* given = f.form == Form::Functional ? nullptr : f.outs[k];
+  TENON_CHECK(given == nullptr || !given->composite(), TypeError, f.op().name,
+              ": the result is strided, which a tensor of layout ", layout_name(given ? given->layout_slot : 0),
+              " cannot hold");
+  return false;
+}
+
 }  // namespace
 
 void make_outputs(CallFrame& f, const KernelEntry* e) {
@@ -187,13 +189,12 @@ void make_outputs(CallFrame& f, const KernelEntry* e) {
     OutMeta& o = f.c.out[k];
     f.write_back[k] = nullptr;
     f.targets[k] = nullptr;
+    if (TENON_UNLIKELY(f.layout != 0) && output_of_layout(f, k)) continue;
     if (f.form == Form::Functional) {
       f.outs[k] = nullptr;
       if (!o.defined || (f.op().flags & kOpDynamic)) continue;
       f.targets[k] = f.outs[k] = fresh_output(f, o).leak();
       f.fresh |= 1u << k;
-    } else if (!o.defined) {
-      continue;  // of a layout: layout_call.cpp makes it
     } else if (f.op().flags & kOpDynamic) {
       check_given(f, k);
       f.write_back[k] = f.outs[k];
@@ -207,7 +208,7 @@ void protect_outputs(CallFrame& f, const KernelEntry& e) {
   if (f.form == Form::Functional) return;
   for (int k = 0; k < f.op().n_results; ++k) {
     TensorImpl* t = f.targets[k];
-    if (t == nullptr || t != f.outs[k] || !disturbs(f, *t, &e, k)) continue;
+    if (t == nullptr || t != f.outs[k] || t->composite() || !disturbs(f, *t, &e, k)) continue;
     f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, f.slot, f.index, t->ndim(), t->view.sizes));
     f.write_back[k] = t;
   }
@@ -219,16 +220,26 @@ void drop_outputs(CallFrame& f) noexcept {
   }
 }
 
+void forget_outputs(CallFrame& f) {
+  drop_outputs(f);
+  f.fresh = 0;
+  for (int k = 0; k < f.op().n_results; ++k) {
+    f.targets[k] = f.write_back[k] = nullptr;
+    if (f.form == Form::Functional) f.outs[k] = nullptr;
+  }
+}
+
 void make_contiguous_outputs(CallFrame& f) {
   for (int k = 0; k < f.op().n_results; ++k) {
     TensorImpl* t = f.targets[k];
-    if (!t || t->contiguous()) continue;
+    if (!t || t->contiguous() || t->composite()) continue;
     f.targets[k] = f.keep(new_tensor(f.op().name, t->dtype, t->slot, t->index, t->ndim(), t->view.sizes));
     if (!f.write_back[k]) f.write_back[k] = t;
   }
 }
 
 void finish_outputs(CallFrame& f) {
+  if (TENON_UNLIKELY(f.layout != 0)) finish_component_outputs(f);
   for (int k = 0; k < f.op().n_results; ++k) {
     TensorImpl* given = f.write_back[k];
     if (TENON_UNLIKELY(given != nullptr)) {
@@ -287,6 +298,7 @@ Impl converted(const CallFrame& f, TensorImpl& t, ScalarType dtype) {
 
 // Whether a kernel must be given another tensor in place of this one.
 bool unfit(const CallFrame& f, const TensorImpl& t, bool cast, bool contiguous) {
+  if (t.composite()) return false;
   return (cast && t.dtype != f.c.compute) || (contiguous && !t.contiguous());
 }
 
@@ -341,7 +353,8 @@ TENON_COLD void write_through_copy(CallFrame& f, int i, TensorImpl& t) {
 void prepare_args(CallFrame& f, uint32_t kernel_flags) {
   const bool contiguous = !(kernel_flags & TN_KERNEL_ANY_STRIDES);
   const bool casts = f.c.compute != ScalarType::Undefined && !(kernel_flags & TN_KERNEL_MIXED_DTYPES);
-  const bool expands = f.c.broadcasts != 0 && !(kernel_flags & TN_KERNEL_BROADCASTS);
+  // A kernel of a layout gets its strided operands as they are.
+  const bool expands = f.c.broadcasts != 0 && !(kernel_flags & TN_KERNEL_BROADCASTS) && f.layout == 0;
   for (int i = 0; i < f.op().n_args; ++i) {
     const tn_value& v = f.in[i];
     const uint64_t bit = uint64_t{1} << i;
@@ -355,6 +368,10 @@ void prepare_args(CallFrame& f, uint32_t kernel_flags) {
     }
     if (v.tag != TN_TAG_TENSOR) continue;
     TensorImpl* t = TensorImpl::from_view(v.u.tensor);
+    if (TENON_UNLIKELY(f.layout != 0) && t->composite()) {
+      prepare_components(f, i, *t, casts && (f.c.operands & bit), contiguous);
+      continue;
+    }
     if (TENON_UNLIKELY(f.op().args[i].mutates)) {
       refuse_overlap(f, i, *t);
       if (contiguous && !t->contiguous()) write_through_copy(f, i, *t);

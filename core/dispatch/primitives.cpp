@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dispatch/primitives.h"
 
+#include "core/dispatch/known_ops.h"
 #include "tenon/abi/primitives.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
@@ -9,10 +10,7 @@
 namespace tenon::core {
 namespace {
 
-const Op& primitive(ByCode kind) {
-  static const Op &unary = get_op("prim_unary"), &binary = get_op("prim_binary");
-  return kind == ByCode::Unary ? unary : binary;
-}
+const Op& primitive(ByCode kind) { return kind == ByCode::Unary ? known::prim_unary() : known::prim_binary(); }
 
 const std::vector<const Op*>& primitives() {
   static const std::vector<const Op*>* list = [] {
@@ -26,14 +24,13 @@ const std::vector<const Op*>& primitives() {
 }
 
 Impl number_there(CallFrame& f, const tn_value& v) {
-  static const Op& fill = get_op("fill.Scalar");
   Impl t = new_tensor(f.op().name, f.dtype, f.slot, f.index, 0, nullptr);
   tn_value in[2] = {};
   in[0].tag = TN_TAG_TENSOR;
   in[0].u.tensor = &t->view;
   in[1] = v;
   TensorImpl* outs[] = {t.get()};
-  call(fill, in, outs, Form::Inplace);
+  call(known::fill(), in, outs, Form::Inplace);
   return t;
 }
 
@@ -72,7 +69,7 @@ bool can_decompose(const Op& op, int slot, ScalarType dtype, std::string* why) {
     return false;
   };
   if (!op.decomposition.load(std::memory_order_acquire) && op.by_code == ByCode::None) return no("none is registered");
-  // On the host a primitive is the rows that it stands for, and those are the primitive elsewhere.
+  // On the host a primitive is the operators that it stands for, and those are the primitive elsewhere.
   if ((op.flags & kOpPrimitive) && slot != 0) return no("a primitive is what others decompose into");
   if (!(op.flags & kOpOnPrimitives)) return true;
   if (op.by_code != ByCode::None) {

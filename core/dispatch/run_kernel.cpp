@@ -6,9 +6,13 @@
 #include <time.h>
 
 #include <memory>
+#include <utility>
 
 #include "core/base/watched_calls.h"
 #include "core/device/capture.h"
+#include "core/dispatch/layout_rules.h"
+#include "core/dispatch/prepare.h"
+#include "core/dispatch/registered_dtype.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/core/graph.h"
@@ -148,6 +152,36 @@ bool run_kernel(CallFrame& f, KernelEntry& e) {
   }
   if (status == TN_DECLINED) return false;
   kernel_failed(f, e, status);
+}
+
+bool try_kernel(CallFrame& f, KernelEntry& e) {
+  if (TENON_UNLIKELY(!(e.flags & TN_KERNEL_ANY_STRIDES))) make_contiguous_outputs(f);
+  prepare_args(f, e.flags);
+  return run_kernel(f, e);
+}
+
+bool kernel_fits(const CallFrame& f, const KernelEntry& e) {
+  return e.dtypes.has(f.dtype) && (f.layout == 0 ? knows_dtypes(f, e) : takes_layouts(f, e));
+}
+
+KernelList::KernelList(const CallFrame& f, int slot)
+    : f_(f), next_(cell(f.op(), slot, f.layout).load(std::memory_order_acquire)) {
+  if (f.layout != 0) rest_ = cell(f.op(), kAnyDevice, f.layout).load(std::memory_order_acquire);
+}
+
+KernelList::KernelList(const CallFrame& f, int slot, const KernelEntry& last) : KernelList(f, slot) {
+  while (KernelEntry* e = next()) {
+    if (e == &last) return;
+  }
+}
+
+KernelEntry* KernelList::next() {
+  for (;;) {
+    if (next_ == nullptr) next_ = std::exchange(rest_, nullptr);
+    if (next_ == nullptr) return nullptr;
+    KernelEntry* e = std::exchange(next_, next_->next.load(std::memory_order_acquire));
+    if (kernel_fits(f_, *e)) return e;
+  }
 }
 
 void set_kernel_observer(KernelObserver observer, void* context) {

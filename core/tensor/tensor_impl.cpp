@@ -406,7 +406,7 @@ Impl new_tensor(const char* op, ScalarType dtype, int slot, int index, int ndim,
   return Impl::adopt(t);
 }
 
-Impl new_alike(const TensorImpl& t, ScalarType dtype) {
+Impl new_like(const TensorImpl& t, ScalarType dtype) {
   Ref<Storage> storage = Storage::make(t.slot, t.index, static_cast<uint64_t>(t.numel) * item_size(dtype));
   if (TENON_UNLIKELY(t.heap_dims != nullptr)) {
     return Impl::adopt(make_over(dtype, std::move(storage), 0, t.ndim(), t.view.sizes, nullptr));

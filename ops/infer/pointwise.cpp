@@ -200,7 +200,7 @@ TENON_INFER(pointwise_where) {
   c.broadcast_shape(0, {0, 1, 2}, t);
 }
 
-TENON_INFER(pointwise_alike) {
+TENON_INFER(pointwise_uniform) {
   const ScalarType a = c.tensor(0).dtype, b = c.tensor(1).dtype;
   if (a != b) fail<TypeError>(c, "both arguments must have one dtype, got ", toString(a), " and ", toString(b));
   finish(c, a, a);

@@ -17,9 +17,9 @@ using namespace tenon;
 
 constexpr ScalarType kDtypes[] = {kDouble, kInt64, kBool};
 
-bool is_served_by(const char* fallback, const core::Op& op, int slot, ScalarType dtype) {
-  for (const core::Rung& r : core::explain(op, slot, dtype)) {
-    if (r.rung == fallback && r.serves) return true;
+bool is_served(core::ServedBy by, const core::Op& op, int slot, ScalarType dtype) {
+  for (const core::Candidate& c : core::explain(op, slot, dtype)) {
+    if (c.by == by && c.serves) return true;
   }
   return false;
 }
@@ -39,12 +39,12 @@ TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
     const core::Op& op = core::op_at(i);
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
     if (check::needs_layout(op)) continue;
-    if (!(op.flags & core::kOpPrimitive) && is_served_by("decomposition", op, slot, kDouble)) continue;
+    if (!(op.flags & core::kOpPrimitive) && is_served(core::ServedBy::Decomposition, op, slot, kDouble)) continue;
     ++operators;
     bool any = false;
     for (ScalarType t : kDtypes) {
       if (!core::op_takes(op, t)) continue;
-      bool native = is_served_by("native", op, slot, t);
+      bool native = is_served(core::ServedBy::Native, op, slot, t);
       any = any || native;
       const std::string why = why_excluded(op);
       EXPECT_EQ(native, why.empty()) << op.name << " of " << dtype_name(t) << (native ? " is excluded: " + why : "");

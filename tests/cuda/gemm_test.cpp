@@ -16,7 +16,8 @@ class CudaGemm : public Cuda {
   // Nothing but copies of operands went through the host.
   void TearDown() override {
     for (const core::FallbackCount& c : core::fallback_counts()) {
-      EXPECT_TRUE(c.op == "clone" || c.op == "copy" || c.op == "zero") << c.op << " was " << c.rung << ": " << c.reason;
+      EXPECT_TRUE(c.op == "clone" || c.op == "copy" || c.op == "zero")
+          << c.op << " was " << core::toString(c.by) << ": " << c.reason;
     }
     Cuda::TearDown();
   }

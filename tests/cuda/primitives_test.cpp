@@ -14,7 +14,7 @@ class CudaPrimitives : public CudaAlone {
   }
   static bool decomposed(const std::string& op) {
     for (const core::FallbackCount& c : core::fallback_counts()) {
-      if (c.op == op && c.device == "cuda" && c.rung == "decomposition") return true;
+      if (c.op == op && c.device == "cuda" && c.by == core::ServedBy::Decomposition) return true;
     }
     return false;
   }

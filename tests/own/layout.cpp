@@ -166,7 +166,7 @@ TEST_P(Layouts, StridedCopiesServeWhereTheyAreAllowed) {
   EXPECT_EQ(difference.layout(), runs);
   EXPECT_EQ(difference.sum().item<float>(), 24);
   uint64_t bytes = 0;
-  for (const auto& c : core::fallback_counts()) bytes += c.rung == "densified" ? c.bytes : 0;
+  for (const auto& c : core::fallback_counts()) bytes += c.by == core::ServedBy::Densified ? c.bytes : 0;
   EXPECT_EQ(bytes, 4u * 6 * 4) << "four tensors of six floats";
 }
 

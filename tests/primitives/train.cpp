@@ -18,7 +18,7 @@ namespace {
 std::string staged() {
   std::string out;
   for (const core::FallbackCount& c : core::fallback_counts()) {
-    if (c.rung == "staged") out += c.op + " (" + c.reason + ") ";
+    if (c.by == core::ServedBy::Staged) out += c.op + " (" + c.reason + ") ";
   }
   return out;
 }
@@ -48,26 +48,26 @@ TEST(Primitives, DrawTheBitsOfTheHost) {
   for (std::size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(test::same_bits(host[i], prim[i])) << "draw " << i;
 }
 
-std::map<std::string, core::Rung> explain_fallbacks(const char* op, const char* device) {
-  std::map<std::string, core::Rung> out;
+std::map<core::ServedBy, core::Candidate> list_candidates(const char* op, const char* device) {
+  std::map<core::ServedBy, core::Candidate> out;
   const int slot = core::device_slot(Device(device).type());
-  for (const core::Rung& r : core::explain(core::get_op(op), slot, kFloat)) out.emplace(r.rung, r);
+  for (const core::Candidate& c : core::explain(core::get_op(op), slot, kFloat)) out.emplace(c.by, c);
   return out;
 }
 
 // exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host: never both on one.
 TEST(Primitives, DecomposeInOneDirectionOnADevice) {
-  EXPECT_TRUE(explain_fallbacks("exp", "prim").at("decomposition").serves);
-  EXPECT_TRUE(explain_fallbacks("_softmax", "prim").at("decomposition").serves);
-  EXPECT_FALSE(explain_fallbacks("prim_unary", "prim").at("decomposition").serves);
-  EXPECT_FALSE(explain_fallbacks("exp", "cpu").at("decomposition").serves);
-  EXPECT_TRUE(explain_fallbacks("prim_unary", "cpu").at("decomposition").serves);
+  EXPECT_TRUE(list_candidates("exp", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_TRUE(list_candidates("_softmax", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_FALSE(list_candidates("prim_unary", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_FALSE(list_candidates("exp", "cpu").at(core::ServedBy::Decomposition).serves);
+  EXPECT_TRUE(list_candidates("prim_unary", "cpu").at(core::ServedBy::Decomposition).serves);
 }
 
 TEST(Primitives, ADeviceWithoutThemIsServedByTheHost) {
-  const auto fallbacks = explain_fallbacks("_softmax", "ref");
-  EXPECT_FALSE(fallbacks.at("decomposition").serves);
-  test::expect_words(fallbacks.at("decomposition").reason, {"needs all primitives", "no kernel for"});
+  const auto candidates = list_candidates("_softmax", "ref");
+  EXPECT_FALSE(candidates.at(core::ServedBy::Decomposition).serves);
+  test::expect_words(candidates.at(core::ServedBy::Decomposition).reason, {"needs all primitives", "no kernel for"});
 }
 
 }  // namespace

@@ -221,7 +221,7 @@ TEST_P(SparseTensor, StridedCopiesServeWhereTheyAreAllowed) {
   EXPECT_EQ(written.layout(), kSparse) << "what was sparse stays so";
   expect_equal(written, d.clamp(0, 4));
   uint64_t bytes = 0;
-  for (const auto& c : core::fallback_counts()) bytes += c.rung == "densified" ? c.bytes : 0;
+  for (const auto& c : core::fallback_counts()) bytes += c.by == core::ServedBy::Densified ? c.bytes : 0;
   EXPECT_GE(bytes, 4 * d.nbytes());
   core::set_densify(core::Densify::Forbid);
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp"});

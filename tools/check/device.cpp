@@ -236,9 +236,9 @@ std::string check_events(Place place) {
 std::string why_not_native(Place place, const char* op) {
   std::string out;
   for (ScalarType t : {kFloat, kInt32, kBool}) {
-    for (const core::Rung& r : core::explain(core::get_op(op), place.slot, t)) {
-      if (r.rung != "native" || r.serves) continue;
-      if (out.empty()) out = core::join(op, " is not native: ", dtype_name(t), ": ", r.reason);
+    for (const core::Candidate& c : core::explain(core::get_op(op), place.slot, t)) {
+      if (c.by != core::ServedBy::Native || c.serves) continue;
+      if (out.empty()) out = core::join(op, " is not native: ", dtype_name(t), ": ", c.reason);
     }
   }
   return out;
@@ -286,9 +286,10 @@ std::string check_primitives(Place place) {
     if (!(op.flags & core::kOpPrimitive)) continue;
     const core::DtypeMask claimed = core::parse_dtype_mask(op.dtypes);
     const ScalarType t = claimed.has(kFloat) ? kFloat : kInt32;
-    const auto fallbacks = core::explain(op, place.slot, t);
-    const bool native = std::any_of(fallbacks.begin(), fallbacks.end(),
-                                    [](const core::Rung& r) { return r.rung == "native" && r.serves; });
+    const auto candidates = core::explain(op, place.slot, t);
+    const bool native = std::any_of(candidates.begin(), candidates.end(), [](const core::Candidate& c) {
+      return c.by == core::ServedBy::Native && c.serves;
+    });
     if (!native) missing += core::join(missing.empty() ? "" : " ", op.name);
   }
   return missing.empty() ? "" : "primitives without a kernel: " + missing;

@@ -77,7 +77,7 @@ std::string train(Place place, const Options& options, IntArrayRef shape) {
   }
   std::string staged;
   for (const core::FallbackCount& c : core::fallback_counts()) {
-    if (c.rung == "staged") staged += core::join(staged.empty() ? "" : ", ", c.op, " ", c.calls);
+    if (c.by == core::ServedBy::Staged) staged += core::join(staged.empty() ? "" : ", ", c.op, " ", c.calls);
   }
   return staged.empty() ? "" : "staged through the host: " + staged;
 }

@@ -57,8 +57,8 @@ Spec widen_spec(const Cell& cell, const Spec& spec) {
 
 Place reference_place(const core::Op& op, ScalarType dtype, Place reference) {
   if (reference.slot == 0 || op.kind != core::OpKind::Kernel) return reference;
-  for (const core::Rung& r : core::explain(op, reference.slot, dtype)) {
-    if (r.serves) return r.rung != "staged" ? reference : Place{};
+  for (const core::Candidate& c : core::explain(op, reference.slot, dtype)) {
+    if (c.serves) return c.by != core::ServedBy::Staged ? reference : Place{};
   }
   return Place{};
 }

@@ -76,8 +76,6 @@ void read_description(const CheckOptions& o, CheckResult& r) {
   r.quarantined = said.at("quarantined").get<std::vector<std::string>>();
 }
 
-const char* const kFallbackNames[][2] = {{"native", "native"}, {"decomposition", "decomposed"}, {"staged", "staged"}};
-
 // "float32=native int64=staged": what serves the operator in each dtype that it claims.
 std::string coverage_of(const core::Op& op, int slot) {
   std::string out;
@@ -85,11 +83,9 @@ std::string coverage_of(const core::Op& op, int slot) {
   for (ScalarType t : check::kDtypes) {
     if (!claimed.has(t)) continue;
     std::string by = "none";
-    for (const core::Rung& fallback : core::explain(op, slot, t)) {
-      if (!fallback.serves) continue;
-      for (const auto& name : kFallbackNames) {
-        if (fallback.rung == name[0]) by = name[1];
-      }
+    for (const core::Candidate& c : core::explain(op, slot, t)) {
+      if (!c.serves) continue;
+      by = c.by == core::ServedBy::Decomposition ? "decomposed" : core::toString(c.by);
       break;
     }
     out += core::join(out.empty() ? "" : " ", dtype_name(t), "=", by);
@@ -178,7 +174,7 @@ void Runner::run_child(int file, int first, const oracle::Send& send) {
     send({"found", check::encode(name, found)});
   }
   for (const core::FallbackCount& c : core::fallback_counts()) {
-    if (c.rung == "staged") send({"staged", c.op + " " + std::to_string(c.calls)});
+    if (c.by == core::ServedBy::Staged) send({"staged", c.op + " " + std::to_string(c.calls)});
   }
 }
 

@@ -171,7 +171,7 @@ std::string check_text(const CheckResult& r, bool table) {
 std::string check_json(const CheckResult& r) {
   ordered_json failures = ordered_json::array(), device = ordered_json::array(), next = ordered_json::array();
   for (const CheckFailure& f : r.failures) {
-    failures.push_back({{"row", operator_of(f.id)}, {"id", f.id}, {"property", f.property}, {"reason", f.reason}});
+    failures.push_back({{"operator", operator_of(f.id)}, {"id", f.id}, {"property", f.property}, {"reason", f.reason}});
   }
   for (const DeviceVerdict& v : r.device_checks) {
     device.push_back({{"name", v.name}, {"level", v.level}, {"verdict", word_of(v)}, {"reason", v.reason}});
@@ -188,7 +188,7 @@ std::string check_json(const CheckResult& r) {
       {"level", {{"asked", r.level}, {"reached", r.reached}}},
       {"checks", {{"passed", r.passed}, {"failed", r.failures.size()}, {"not_run", r.not_run}}},
       {"passed_by_property", r.passed_properties},
-      {"rows", {{"called", r.operators}, {"without_samples", r.no_samples}}},
+      {"operators", {{"called", r.operators}, {"without_samples", r.no_samples}}},
       {"device_checks", device},
       {"failures", failures},
       {"next", next},

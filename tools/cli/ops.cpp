@@ -37,7 +37,7 @@ std::vector<std::string> forms(const core::Op& op) {
 }
 
 struct Server {
-  std::string device, dtype, fallback, reason;
+  std::string device, dtype, by, reason;
 };
 
 // What serves each dtype of the operator, on each device that is there.
@@ -50,10 +50,10 @@ std::vector<Server> list_servers(const core::Op& op) {
       ScalarType t = static_cast<ScalarType>(id);
       if (!core::dtype_known(t) || !mask.has(t)) continue;
       Server s{core::device_entry(slot).name, core::dtype_info(t).name, "none", "nothing serves it"};
-      for (const core::Rung& r : core::explain(op, slot, t)) {
-        if (!r.serves) continue;
-        s.fallback = r.rung;
-        s.reason = r.reason;
+      for (const core::Candidate& c : core::explain(op, slot, t)) {
+        if (!c.serves) continue;
+        s.by = core::toString(c.by);
+        s.reason = c.reason;
         break;
       }
       out.push_back(std::move(s));
@@ -62,13 +62,13 @@ std::vector<Server> list_servers(const core::Op& op) {
   return out;
 }
 
-// One line for dtypes that are served the same way.
+// One line for dtypes that are served in the same way.
 std::vector<Server> merge_dtypes(const std::vector<Server>& all) {
   std::vector<Server> out;
   for (const Server& s : all) {
     Server* same = nullptr;
     for (Server& o : out) {
-      if (o.device == s.device && o.fallback == s.fallback && o.reason == s.reason) same = &o;
+      if (o.device == s.device && o.by == s.by && o.reason == s.reason) same = &o;
     }
     if (same)
       same->dtype += ", " + s.dtype;
@@ -90,7 +90,7 @@ nlohmann::ordered_json to_json(const core::Op& op, bool with_servers) {
   if (!with_servers) return j;
   j["served"] = nlohmann::ordered_json::array();
   for (const Server& s : list_servers(op)) {
-    j["served"].push_back({{"device", s.device}, {"dtype", s.dtype}, {"rung", s.fallback}, {"by", s.reason}});
+    j["served"].push_back({{"device", s.device}, {"dtype", s.dtype}, {"served_by", s.by}, {"reason", s.reason}});
   }
   return j;
 }
@@ -105,8 +105,8 @@ void print_op(const core::Op& op) {
     return;
   }
   std::cout << "\n";
-  Table table({"  DEVICE", "FALLBACK", "BY", "DTYPES"});
-  for (const Server& s : merge_dtypes(list_servers(op))) table.add({"  " + s.device, s.fallback, s.reason, s.dtype});
+  Table table({"  DEVICE", "SERVED BY", "REASON", "DTYPES"});
+  for (const Server& s : merge_dtypes(list_servers(op))) table.add({"  " + s.device, s.by, s.reason, s.dtype});
   if (!table.empty()) std::cout << table.text() << "\n";
 }
 

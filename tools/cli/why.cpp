@@ -28,22 +28,22 @@ void why(const std::string& op_name, const std::string& device, const std::strin
   const core::Op& op = find_overload(op_name);
   Device d = core::resolve(Device(device));
   ScalarType t = core::dtype_from_name(dtype);
-  std::vector<core::Rung> fallbacks = core::explain(op, core::device_slot(d.type()), t);
+  const std::vector<core::Candidate> candidates = core::explain(op, core::device_slot(d.type()), t);
   if (json) {
     nlohmann::ordered_json out = {
-        {"op", op.name}, {"device", device}, {"dtype", dtype}, {"rungs", nlohmann::ordered_json::array()}};
-    for (const core::Rung& r : fallbacks) {
-      out["rungs"].push_back({{"rung", r.rung}, {"serves", r.serves}, {"reason", r.reason}});
+        {"op", op.name}, {"device", device}, {"dtype", dtype}, {"candidates", nlohmann::ordered_json::array()}};
+    for (const core::Candidate& c : candidates) {
+      out["candidates"].push_back({{"served_by", core::toString(c.by)}, {"serves", c.serves}, {"reason", c.reason}});
     }
     std::cout << out.dump(2) << "\n";
     return;
   }
   std::cout << op.name << " on " << device << " with " << dtype << "\n\n";
-  Table table({"FALLBACK", "SERVES", "REASON"});
+  Table table({"SERVED BY", "SERVES", "REASON"});
   bool taken = false;
-  for (const core::Rung& r : fallbacks) {
-    table.add({r.rung, !r.serves ? "no" : taken ? "could" : "yes", r.reason});
-    taken |= r.serves;
+  for (const core::Candidate& c : candidates) {
+    table.add({core::toString(c.by), !c.serves ? "no" : taken ? "could" : "yes", c.reason});
+    taken |= c.serves;
   }
   std::cout << table.text();
   if (!taken) std::cout << "\nNothing serves it: the call raises an error with these reasons.\n";

@@ -72,6 +72,8 @@ std::string flags_of(const Row& r) {
   add(r.cross_device, "kOpCrossDevice");
   add(!r.grads.empty(), "kOpDifferentiable");
   add(r.no_kernel, "kOpNoKernel");
+  add(!r.fast_path.empty(), "kOpFastPath");
+  add(r.fast_path == "bool", "kOpBoolResult");
   bool lengths = false;
   for (const Arg& a : r.schema.args) lengths |= tenon::core::list_lengths(r.schema, a) != 0;
   add(lengths, "kOpListLengths");

@@ -119,6 +119,13 @@ void set_decomp(Row& row, const std::string& rest, int line) {
   for (char& c : row.code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
 }
 
+// Calls of uniform floating operands (core/dispatch/fast_path.cpp) need no shape rule: the result has their shape, and
+// their dtype ("same") or bool.
+void set_fast_path(Row& row, const std::string& rest, int line) {
+  if (rest != "same" && rest != "bool") throw RowError(row.file, line, "unknown fast_path '" + rest + "' (same, bool)");
+  row.fast_path = rest;
+}
+
 void set_property(Row& row, const std::string& key, const std::string& rest, int line) {
   if (key == "infer")
     row.infer = rest;
@@ -133,6 +140,8 @@ void set_property(Row& row, const std::string& key, const std::string& rest, int
     row.kind = rest;
   } else if (key == "decomp")
     set_decomp(row, rest, line);
+  else if (key == "fast_path")
+    set_fast_path(row, rest, line);
   else if (key == "layout")
     row.layout = rest;
   else if (key == "values")
@@ -177,6 +186,10 @@ void check(const Row& row) {
   if (!row.body.empty() && !row.composite()) bad("a body line is for rows of 'kind composite'");
   if (row.on_values && (row.grads.size() != 1 || row.infer.rfind("pointwise", 0) != 0))
     bad("a values line is for pointwise rows with one grad line");
+  if (!row.fast_path.empty() && (row.infer.rfind("pointwise", 0) != 0 || row.schema.results.size() != 1 ||
+                                 row.dynamic || row.random_words > 0 || row.cross_device || row.no_kernel)) {
+    bad("a fast_path line is for pointwise operators with one result that depends on the operands alone");
+  }
   if (row.composite() && !row.infer.empty()) bad("a composite row has no infer line");
   if (!row.composite() && row.infer.empty()) bad("no infer line");
   if (!row.composite()) {

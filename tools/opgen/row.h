@@ -41,6 +41,7 @@ struct Row {
        cross_device = false;
   std::string by_code, code;  // "Unary", "TN_UNARY_EXP"
   std::string body;           // of a composite: its one expression, where it needs no function
+  std::string fast_path;      // "same" or "bool": the dtype of the result on the fast path; else it takes none
   std::string layout;         // of a row with `infer layout` whose tensors are all strided
   bool on_values = false;     // its gradient, on tensors with a layout of their own, is that of their values
   int random_words = 0;

@@ -110,7 +110,7 @@ struct Options {
 // The calls that fallbacks served since the last time.
 void send_fallbacks(const Send& send) {
   for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts())
-    send({c.rung, c.op + "\t" + std::to_string(c.calls)});
+    send({tenon::core::toString(c.by), c.op + "\t" + std::to_string(c.calls)});
   tenon::core::reset_fallback_counts();
 }
 

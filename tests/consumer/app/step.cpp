@@ -49,8 +49,9 @@ int compare(const char* name, bool native) {
   double first = got[0].item<double>(), last = got[steps - 1].item<double>();
   unsigned long long staged = 0, decomposed = 0;
   for (const core::FallbackCount& c : core::fallback_counts()) {
-    (c.rung == "staged" ? staged : decomposed) += c.calls;
-    if (native && c.rung == "staged") std::printf("staged: %s (%s)\n", c.op.c_str(), c.reason.c_str());
+    (c.by == tenon::core::ServedBy::Staged ? staged : decomposed) += c.calls;
+    if (native && c.by == tenon::core::ServedBy::Staged)
+      std::printf("staged: %s (%s)\n", c.op.c_str(), c.reason.c_str());
   }
   std::printf("%s: loss from %.4f to %.4f, largest difference from the CPU %.2g, %llu calls staged, %llu decomposed\n",
               name, first, last, worst, staged, decomposed);

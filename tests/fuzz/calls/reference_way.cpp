@@ -16,8 +16,8 @@ namespace {
 
 bool is_served(const core::Op& op, ScalarType dtype, int slot) {
   if (op.kind != core::OpKind::Kernel) return op.kind == core::OpKind::Composite;
-  for (const core::Rung& r : core::explain(op, slot, dtype)) {
-    if (r.serves) return r.rung != "staged";
+  for (const core::Candidate& c : core::explain(op, slot, dtype)) {
+    if (c.serves) return c.by != core::ServedBy::Staged;
   }
   return false;
 }

@@ -7,9 +7,10 @@
 
 namespace tenon::core {
 
-// One call without autograd. in[] has every argument of the row. outs[]: Functional: filled with new tensors, which
-// the caller owns (null where the row's output_mask refuses). Inplace: outs[0] is argument 0. Out: all are given;
-// core resizes them. Throws what the row, the kernel or the ladder refuses; then nothing was written.
+// One call without autograd. in[] has every argument of the operator. outs[]: Functional: filled with new tensors,
+// which the caller owns (null where an output_mask refuses). Inplace: outs[0] is argument 0. Out: all are given; core
+// resizes them. Throws what the operator or the kernel refuses, or that nothing serves the call; then nothing was
+// written.
 TENON_API void call(const Op& op, const tn_value* in, TensorImpl** outs, Form form = Form::Functional);
 
 // dst = src: any dtypes, any devices, src broadcast to dst. Counts as a write to dst.
@@ -23,25 +24,32 @@ enum class Fallback : uint8_t { Allow, Warn, Forbid, ForbidStaging };
 TENON_API void set_fallback(Fallback f);
 TENON_API Fallback fallback();
 
+// What serves a call: core itself, a kernel of the device, or a step of the fallback chain, in its order. None: the
+// operator does not take the dtype.
+enum class ServedBy : uint8_t { View, Composite, Core, Native, Cast, Decomposition, Staged, Densified, None };
+TENON_API const char* toString(ServedBy by) noexcept;  // "native", "decomposition", ...
+
 struct FallbackCount {
-  std::string op, device, rung, reason;
+  std::string op, device;
+  ServedBy by;
+  std::string reason;
   uint64_t calls, bytes;
 };
 TENON_API std::vector<FallbackCount> fallback_counts();
 TENON_API std::string fallback_summary();  // one line; empty if there was none
 TENON_API void reset_fallback_counts();
 
-// Why a cell is served the way it is: a line a rung.
-struct Rung {
-  std::string rung;  // "native", "decomposition", "staged"
+// What could serve an operator on a device with a dtype, first choice first, and why or why not.
+struct Candidate {
+  ServedBy by;
   bool serves;
   std::string reason;  // "libtenon_cpu 0.1.0", "no kernel for dtype bfloat16", ...
 };
-TENON_API std::vector<Rung> explain(const Op& op, int slot, ScalarType dtype);
-// Whether a plugin has a kernel of the row there, which may still decline; opens what serves the device.
+TENON_API std::vector<Candidate> explain(const Op& op, int slot, ScalarType dtype);
+// Whether a plugin has a kernel of the operator there, which may still decline; opens what serves the device.
 TENON_API bool has_kernel(const Op& op, int slot, ScalarType dtype);
 
-// Whether there is a kernel of the row for the layout, on some device.
+// Whether there is a kernel of the operator for the layout, on some device.
 TENON_API bool layout_serves(int slot, const Op& op) noexcept;
 
 // What becomes of a call that no kernel of its layout serves: Forbid is an error, Allow makes its tensors strided.

@@ -84,6 +84,8 @@ enum OpFlags : uint32_t {
   kOpPrimitive = 1024,     // what other rows decompose into; its own decomposition serves the host alone
   kOpOnPrimitives = 2048,  // decomposes on devices that have kernels for the primitives
   kOpListLengths = 4096,   // has an argument with ArgInfo::lengths
+  kOpFastPath = 8192,      // may skip inference and preparation (dispatch/fast_path.cpp)
+  kOpBoolResult = 16384,   // with kOpFastPath: the result is bool, else of the operands' dtype
 };
 
 // Rows that are one call of a primitive: which, and its code of tenon/abi/primitives.h.

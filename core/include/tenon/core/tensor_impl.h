@@ -144,6 +144,6 @@ TENON_API uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, c
 // The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
 Impl stand_in(const TensorImpl& t);
 // A row-majortensor of the shape and on the device of another, which is row-major itself.
-Impl new_alike(const TensorImpl& t, ScalarType dtype);
+Impl new_like(const TensorImpl& t, ScalarType dtype);
 
 }  // namespace tenon::core
