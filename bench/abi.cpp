@@ -63,7 +63,7 @@ inline void hand_over(const tn_kernel& kernel, const tn_value* in, tn_value* out
   call.device_error = nullptr;
   call.context = &call;
   call.correlation = 0;
-  call.flags = TN_CALL_ALIKE;
+  call.flags = TN_CALL_UNIFORM;
   call.op = 0;
   bench::keep(kernel.run(&call));
 }

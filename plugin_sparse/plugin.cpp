@@ -8,7 +8,7 @@
 #include "plugin_sparse/coo/infer.h"
 
 namespace tenon::coo {
-constexpr tn_ext_layout kCooLayout = own_layout(kLayout, "indices,values", "coalesced", &infer);
+constexpr tn_ext_layout kCooLayout = custom_layout(kLayout, "indices,values", "coalesced", &infer);
 
 // plugin_cpu says it where TENON_CPU_ISA names nothing that is served.
 tn_status init(const tn_host&, tn_str*) {

@@ -421,11 +421,11 @@ constexpr const char* kHead = R"(<!-- Cut from the headers by ./dev abi-docs: ch
 # The ABI
 
 Everything that crosses a library boundary, as the headers in [abi/include](../abi/include/tenon/abi) declare it.
-[abi/RULES.md](../abi/RULES.md) is the law behind them and says how they may change;
-[docs/plugin.md](plugin.md) is the way from nothing to a backend. `sdk/` wraps all of it for C++.
+[abi/RULES.md](../abi/RULES.md) has their rules and says how they may change;
+[docs/plugin.md](plugin.md) is a guide to writing a backend. `sdk/` wraps all of it for C++.
 
-Sizes and offsets are bytes, on 64-bit platforms. Types of functions are written without the pointer: a field **count**
-of the type `tn_status (void* context, int32_t* n)` is a pointer to such a function.
+Sizes and offsets are bytes, on 64-bit platforms. Function types are written without the pointer: a field **count** of
+the type `tn_status (void* context, int32_t* n)` is a pointer to such a function.
 
 )";
 

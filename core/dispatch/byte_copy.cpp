@@ -34,13 +34,6 @@ void order_streams(const DeviceEntry& d, int first, int second) {
   if (!ordered) synchronize_stream(d.slot, first, from);
 }
 
-// Elements from the first to the last one that a tensor touches, counted in its storage.
-int64_t span(const TensorImpl& t) {
-  int64_t last = 0;
-  for (int d = 0; d < t.ndim(); ++d) last += (t.size(d) - 1) * t.stride(d);
-  return t.numel == 0 ? 0 : last + 1;
-}
-
 }  // namespace
 
 void copy_bytes(TensorImpl& dst, uint64_t dst_offset, TensorImpl& src, uint64_t src_offset, uint64_t bytes, bool wait) {
@@ -66,7 +59,7 @@ bool plain(const TensorImpl& dst, const TensorImpl& src) {
 }
 
 Impl to_host(TensorImpl& t) {
-  int64_t n = span(t);
+  int64_t n = extent(t.sizes(), t.strides());
   Impl flat = new_tensor("copy", t.dtype, 0, 0, 1, &n);
   copy_bytes(*flat, 0, t, t.view.byte_offset, static_cast<uint64_t>(n) * t.itemsize(), true);
   return TensorImpl::make(t.dtype, flat->storage, 0, t.ndim(), t.view.sizes, t.view.strides);
@@ -84,7 +77,7 @@ void from_host(TensorImpl& dst, TensorImpl& host) {
   Impl there = to_host(dst);
   copy(*there, host);
   copy_bytes(dst, dst.view.byte_offset, *there, there->view.byte_offset,
-             static_cast<uint64_t>(span(dst)) * dst.itemsize(), true);
+             static_cast<uint64_t>(extent(dst.sizes(), dst.strides())) * dst.itemsize(), true);
   dst.bump_version();
 }
 

@@ -12,7 +12,5 @@ namespace tenon::core {
 
 // NotImplementedError with a reason for each step. `declined`: the first kernel that was asked, if there was one.
 void fall_back(CallFrame& f, const KernelEntry* declined);
-// Result k of another call becomes the frame's own; a given output is written.
-void deliver_result(CallFrame& f, int k, Impl made);
 
 }  // namespace tenon::core

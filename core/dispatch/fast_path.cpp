@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fast path is for what nearly every pointwise call is: uniform operands, that is row-major floating tensors of one
 // dtype and device, and of one shape or the end of it (a bias). Their result has that dtype (or bool) and shape, so
-// there is nothing to infer, promote, cast or copy; a flag tells the kernel (TN_CALL_ALIKE). Operators that qualify
+// there is nothing to infer, promote, cast or copy; a flag tells the kernel (TN_CALL_UNIFORM). Operators that qualify
 // have a fast_path line in their definition. Whatever does not fit leaves everything as it was and takes the general
 // path in call.cpp.
 #include "core/dispatch/fast_path.h"
@@ -106,7 +106,7 @@ bool call_fast_path(const Op& op, const tn_value* in, TensorImpl** outs, Form fo
   } else if (!takes_result(op, in, *e, *outs[0], *whole, result)) {
     return false;
   }
-  f.flags = TN_CALL_ALIKE;
+  f.flags = TN_CALL_UNIFORM;
   f.targets[0] = outs[0];
   bool done = false;
   try {

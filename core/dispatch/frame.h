@@ -49,7 +49,7 @@ struct CallFrame {
   // Outputs as the kernel gets them; where one stands in for a given output, `write_back` has that output.
   TensorImpl* targets[kMaxOutputs];
   TensorImpl* write_back[kMaxOutputs];
-  uint32_t flags = 0;  // TN_CALL_ALIKE
+  uint32_t flags = 0;  // TN_CALL_UNIFORM
   uint32_t fresh = 0;  // bit k: outs[k] was made here and is released on failure
 
   std::string error;  // text of set_error

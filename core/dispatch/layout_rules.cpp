@@ -7,7 +7,7 @@
 #include "core/base/settings.h"
 #include "core/dispatch/arguments.h"
 #include "core/dispatch/component_tensor.h"
-#include "core/dispatch/fallback.h"
+#include "core/dispatch/deliver_result.h"
 #include "core/dispatch/fallback_counts.h"
 #include "core/dispatch/known_ops.h"
 #include "tenon/core/dispatch.h"

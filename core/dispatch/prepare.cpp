@@ -93,12 +93,9 @@ Impl fresh_output(CallFrame& f, const OutMeta& o) {
   return new_tensor(f.op().name, o.dtype, f.slot, f.index, o.ndim, o.sizes, o.has_strides ? o.strides : nullptr);
 }
 
-// First and last byte that a tensor reaches, relative to its storage.
-void extent(const TensorImpl& t, uint64_t& begin, uint64_t& end) {
-  uint64_t last = 0;
-  for (int d = 0; d < t.ndim(); ++d) last += static_cast<uint64_t>((t.size(d) - 1) * t.stride(d));
-  begin = t.view.byte_offset;
-  end = begin + (last + 1) * t.itemsize();
+// The byte after the last one that a tensor reaches, relative to its storage.
+uint64_t end_of(const TensorImpl& t) {
+  return t.view.byte_offset + static_cast<uint64_t>(extent(t.sizes(), t.strides())) * t.itemsize();
 }
 
 bool same_elements(const TensorImpl& a, const TensorImpl& b) {
@@ -114,10 +111,7 @@ bool disturbs(const CallFrame& f, const TensorImpl& out, const KernelEntry* e, i
     if (same_elements(t, out) && e && i < 8 && (e->inplace >> (8 * i + k) & 1)) return;
     if (f.op().args[i].mutates) return;
     if (i == 0 && (f.op().flags & kOpCrossDevice)) return;  // copy never reads what it overwrites
-    uint64_t b0, e0, b1, e1;
-    extent(t, b0, e0);
-    extent(out, b1, e1);
-    any |= b0 < e1 && b1 < e0;
+    any |= t.view.byte_offset < end_of(out) && out.view.byte_offset < end_of(t);
   });
   return any;
 }
@@ -279,10 +273,7 @@ void expanded_view(CallFrame& f, int i, const TensorImpl& t) {
   int64_t* strides = f.view_strides[f.n_views];
   tn_tensor& v = f.views[f.n_views++];
   v = t.view;
-  int lead = o.ndim - t.ndim();
-  for (int d = 0; d < o.ndim; ++d) {
-    strides[d] = d < lead || (t.size(d - lead) == 1 && o.sizes[d] != 1) ? 0 : t.stride(d - lead);
-  }
+  broadcast_strides(t.sizes(), t.strides(), meta_sizes(o), strides);
   v.ndim = o.ndim;
   v.sizes = o.sizes;
   v.strides = strides;

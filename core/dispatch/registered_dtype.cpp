@@ -70,10 +70,7 @@ Impl as_float(const TensorImpl& host) {
 
 Impl expanded(TensorImpl& src, const TensorImpl& dst) {
   int64_t strides[kMaxDims];
-  const int lead = dst.ndim() - src.ndim();
-  for (int d = 0; d < dst.ndim(); ++d) {
-    strides[d] = d < lead || (src.size(d - lead) == 1 && dst.size(d) != 1) ? 0 : src.stride(d - lead);
-  }
+  broadcast_strides(src.sizes(), src.strides(), dst.sizes(), strides);
   return new_view(src, src.dtype, src.byte_offset(), dst.ndim(), dst.view.sizes, strides);
 }
 

@@ -109,7 +109,7 @@ void add_entries(BackendImpl& b, const tn_kernel& k, RegisterReport& report) {
   for (int l = 0; l < kMaxLayouts; ++l) {
     if (!(named >> l & 1) || (l == 0 && named != 1)) continue;
     auto e = make_entry(*b.plugin, b.priority, k);
-    if (b.plugin->flags & TN_PLUGIN_SERIALISE) {
+    if (b.plugin->flags & TN_PLUGIN_SINGLE_THREADED) {
       b.serial.push_back(serialised(k));
       e->kernel = &b.serial.back()->kernel;
       e->run = e->kernel->run;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// TN_PLUGIN_SERIALISE: the kernels of such plugins take turns. Calls of other plugins' kernels pay nothing for it.
+// TN_PLUGIN_SINGLE_THREADED: the kernels of such plugins take turns. Calls of other kernels pay nothing for it.
 #pragma once
 
 #include <memory>

@@ -43,7 +43,6 @@ namespace {
 static_assert(offsetof(TensorImpl, view) == TensorImpl::kViewOffset, "from_view depends on it");
 #pragma GCC diagnostic pop
 
-constexpr int64_t kMaxNumel = INT64_MAX / 32;  // no item has more than 31 bytes
 
 std::size_t heap_bytes(int ndim) { return 2 * sizeof(int64_t) * static_cast<std::size_t>(ndim); }
 
@@ -75,40 +74,6 @@ int64_t product(int ndim, const int64_t* sizes) {
   uint64_t n = 1;
   for (int i = 0; i < ndim; ++i) n *= static_cast<uint64_t>(sizes[i]);
   return static_cast<int64_t>(n);
-}
-
-// Returns the number of elements.
-int64_t row_major_strides(int ndim, const int64_t* sizes, int64_t* strides) {
-  uint64_t next = 1, n = 1;  // unsigned: [0, 2^62, 2^62] has no elements, and its strides may wrap
-  for (int i = ndim - 1; i >= 0; --i) {
-    strides[i] = static_cast<int64_t>(next);
-    n *= static_cast<uint64_t>(sizes[i]);
-    next *= static_cast<uint64_t>(sizes[i] > 1 ? sizes[i] : 1);
-  }
-  return static_cast<int64_t>(n);
-}
-
-bool row_major(const TensorImpl& t) {
-  if (t.numel == 0) return true;
-  int64_t expected = 1;
-  for (int i = t.ndim() - 1; i >= 0; --i) {
-    if (t.size(i) == 1) continue;
-    if (t.stride(i) != expected) return false;
-    expected *= t.size(i);
-  }
-  return true;
-}
-
-// By counting: more elements than places means that some share one. Patterns with as many places as elements and a
-// collision all the same need strides that no view op makes, except as_strided; they are not found.
-bool overlapping(const TensorImpl& t) {
-  if (t.numel <= 1) return false;
-  uint64_t places = 1;
-  for (int i = 0; i < t.ndim(); ++i) {
-    if (t.size(i) > 1 && t.stride(i) == 0) return true;
-    places += static_cast<uint64_t>(t.size(i) - 1) * static_cast<uint64_t>(t.stride(i));
-  }
-  return static_cast<uint64_t>(t.numel) > places;
 }
 
 void attach(TensorImpl& t, Ref<Storage>&& storage, uint64_t byte_offset) {
@@ -150,14 +115,12 @@ Ref<TensorImpl> make_bare(ScalarType dtype, int slot, int index, int ndim, const
   t->view.device = {slot == 0 ? int32_t{TN_CPU} : device_entry(slot).abi_type, index};
   Dims d = place(*t, ndim, heap);
   for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
-  t->numel = row_major_strides(ndim, sizes, d.strides);
+  t->numel = contiguous_strides(ndim, sizes, d.strides);
   t->view.flags = TN_TENSOR_CONTIGUOUS;
   return t;
 }
 
 }  // namespace
-
-void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides) { row_major_strides(ndim, sizes, strides); }
 
 namespace {
 
@@ -177,7 +140,7 @@ TensorImpl* make_over(ScalarType dtype, Ref<Storage>&& storage, uint64_t byte_of
   Dims d = place(*t, ndim, heap);
   for (int i = 0; i < ndim; ++i) d.sizes[i] = sizes[i];
   if (strides == nullptr) {
-    t->numel = row_major_strides(ndim, sizes, d.strides);
+    t->numel = contiguous_strides(ndim, sizes, d.strides);
     t->view.flags = storage_flags(*t) | TN_TENSOR_CONTIGUOUS;
   } else {
     for (int i = 0; i < ndim; ++i) d.strides[i] = strides[i];
@@ -295,47 +258,13 @@ void TensorImpl::refresh_flags() {
   uint32_t kept = view.flags & TN_TENSOR_READ_ONLY;
   uint32_t flags = kept | storage_flags(*this);
   if (view.strides != nullptr || view.ndim == 0) {
-    if (row_major(*this)) {
+    if (is_row_major(sizes(), strides())) {
       flags |= TN_TENSOR_CONTIGUOUS;
-    } else if (overlapping(*this)) {
+    } else if (overlaps_itself(sizes(), strides())) {
       flags |= TN_TENSOR_OVERLAPPING;
     }
   }
   view.flags = flags;
-}
-
-int64_t checked_numel(const char* op, int ndim, const int64_t* sizes) {
-  TENON_CHECK(ndim <= kMaxDims, ValueError, op, ": a tensor has at most ", kMaxDims, " dimensions, got ", ndim);
-  int64_t n = 1;
-  bool overflow = false;
-  for (int i = 0; i < ndim; ++i) {
-    TENON_CHECK(sizes[i] >= 0, ValueError, op, ": size ", sizes[i], " of dimension ", i, " is negative");
-    overflow |= __builtin_mul_overflow(n, sizes[i], &n);
-  }
-  if (TENON_LIKELY(!overflow && n <= kMaxNumel)) return n;
-  for (int i = 0; i < ndim; ++i) {
-    if (sizes[i] == 0) return 0;
-  }
-  throw ValueError(join(op, ": sizes ", IntArrayRef(sizes, static_cast<std::size_t>(ndim)),
-                        " have more elements than memory can hold"));
-}
-
-uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes, const int64_t* strides) {
-  uint64_t last = 0;
-  bool overflow = false, empty = false;
-  for (int i = 0; i < ndim; ++i) {
-    TENON_CHECK(strides[i] >= 0, ValueError, op, ": stride ", strides[i], " of dimension ", i, " is negative");
-    uint64_t reach = 0;
-    empty |= sizes[i] == 0;
-    if (sizes[i] == 0) continue;
-    overflow |= __builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1), static_cast<uint64_t>(strides[i]), &reach);
-    overflow |= __builtin_add_overflow(last, reach, &last);
-  }
-  if (empty) return 0;
-  overflow |= last >= static_cast<uint64_t>(kMaxNumel);
-  TENON_CHECK(!overflow, ValueError, op, ": strides ", IntArrayRef(strides, static_cast<std::size_t>(ndim)),
-              " reach further than memory can hold");
-  return (last + 1) * itemsize;
 }
 
 namespace {
@@ -441,7 +370,7 @@ Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int n
   v->view.byte_offset = t.storage->base + byte_offset;
   v->view.storage = t.view.storage;
   const Dims d = place(*v, ndim, nullptr);
-  // Row-major, and by how many elements the last one lies behind the first: see row_major() and overlapping().
+  // Row-major, and by how many elements the last one lies behind the first: see is_row_major() and overlaps_itself().
   uint64_t numel = 1, span = 0;
   bool contiguous = true, repeats = false;
   for (int i = ndim - 1; i >= 0; --i) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_reduce, prim_scan, gather, prim_scatter and prim_argsort: what goes along a dimension.
+// prim_reduce, prim_scan, gather, prim_scatter and prim_argsort: operators along a dimension.
 #include <algorithm>
 
 #include "launch.h"
@@ -16,7 +16,8 @@ namespace {
 
 using namespace sdk;
 
-constexpr int64_t kLongLine = 512, kFewLines = 4096;  // from where on a line has a group of its own
+// A work-group reduces a line of at least kLongLine elements, if there are at most kFewLines.
+constexpr int64_t kLongLine = 512, kFewLines = 4096;
 
 Grid grid_of(const View& shape, std::initializer_list<const View*> operands) {
   Grid g;
@@ -25,26 +26,26 @@ Grid grid_of(const View& shape, std::initializer_list<const View*> operands) {
 }
 
 tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t d, int64_t code) {
-  if (code > TN_FOLD_ALL) return TN_DECLINED;
-  return declining([&] {
+  if (code > TN_REDUCE_ALL) return TN_DECLINED;
+  return run_or_decline([&] {
     const int dim = wrap_dim(d, self.ndim());
     const View y(out), x(self), lines = x.without(dim);
     const Grid g = grid_of(y, {&y, &lines});
     const int64_t n = x.length(dim);
-    const bool group = n >= kLongLine && g.n <= kFewLines && code != TN_FOLD_ARGMAX && code != TN_FOLD_ARGMIN;
-    Launch launch(call, out.device().index, "fold", group ? "reduce_group" : "reduce");
+    const bool group = n >= kLongLine && g.n <= kFewLines && code != TN_REDUCE_ARGMAX && code != TN_REDUCE_ARGMIN;
+    Launch launch(call, out.device().index, "reduce", group ? "reduce_group" : "reduce");
     launch.code(code).type('X', x.dtype).type('Y', y.dtype).arg(g).arg(y).arg(x).arg(n).arg(x.step(dim));
     group ? launch.run_groups(g.n) : launch.run_items(g.n);
   });
 }
 
 tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t d, int64_t code) {
-  if (code > TN_FOLD_MIN) return TN_DECLINED;
-  return declining([&] {
+  if (code > TN_REDUCE_MIN) return TN_DECLINED;
+  return run_or_decline([&] {
     const int dim = wrap_dim(d, self.ndim());
     const View y(out), x(self), to = y.without(dim), from = x.without(dim);
     const Grid g = grid_of(from, {&to, &from});
-    Launch(call, out.device().index, "fold", "scan")
+    Launch(call, out.device().index, "reduce", "scan")
         .code(code)
         .type('X', x.dtype)
         .type('Y', y.dtype)
@@ -59,9 +60,9 @@ tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t d, int64_t code
 }
 
 tn_status gather(Call& call, Tensor out, Tensor self, int64_t d, Tensor index, bool) {
-  return declining([&] {
+  return run_or_decline([&] {
     const int dim = wrap_dim(d, self.ndim());
-    const View y(out), x(self), i(index), lines = x.pinned_along(dim, 1);
+    const View y(out), x(self), i(index), lines = x.broadcast_along(dim, 1);
     const Grid g = grid_of(y, {&y, &i, &lines});
     if (g.n == 0) return;
     Launch(call, out.device().index, "index", "gather")
@@ -78,8 +79,9 @@ tn_status gather(Call& call, Tensor out, Tensor self, int64_t d, Tensor index, b
   });
 }
 
-void scatter_into(Call& call, int device, const View& y, int dim, const View& index, const View& source, int64_t code) {
-  const View to = y.pinned_along(dim, 1), lines = index.without(dim), from = source.without(dim);
+void launch_scatter(Call& call, int device, const View& y, int dim, const View& index, const View& source,
+                    int64_t code) {
+  const View to = y.broadcast_along(dim, 1), lines = index.without(dim), from = source.without(dim);
   const Grid g = grid_of(lines, {&to, &lines, &from});
   if (g.n == 0 || index.length(dim) == 0) return;
   Launch(call, device, "index", "scatter")
@@ -101,27 +103,28 @@ void scatter_into(Call& call, int device, const View& y, int dim, const View& in
 
 tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t d, Tensor index, Tensor src, int64_t code) {
   if (code > TN_SCATTER_MIN) return TN_DECLINED;
-  return declining([&] {
+  return run_or_decline([&] {
     const int dim = wrap_dim(d, self.ndim()), device = out.device().index;
     const View y(out), x(self), i(index), s(src);
     if (code != TN_SCATTER_ADD || !is_floating(y.dtype) || y.dtype.bits != 16) {
       copy_view(call, device, y, x);
-      return scatter_into(call, device, y, dim, i, s, code);
+      return launch_scatter(call, device, y, dim, i, s, code);
     }
-    // Sums of 16-bit floats are rounded once, so they are kept as floats until then.
+    // Sums of 16-bit floats accumulate in float32 and are rounded once.
     Scratch sums(gpu(device), 4 * static_cast<uint64_t>(out.numel())),
         terms(gpu(device), 4 * static_cast<uint64_t>(src.numel()));
-    const View a = View::rows(sums.memory, kFloat32, out.sizes()), b = View::rows(terms.memory, kFloat32, src.sizes());
+    const View a = View::row_major(sums.memory, kFloat32, out.sizes()),
+               b = View::row_major(terms.memory, kFloat32, src.sizes());
     copy_view(call, device, a, x);
     copy_view(call, device, b, s);
-    scatter_into(call, device, a, dim, i, b, code);
+    launch_scatter(call, device, a, dim, i, b, code);
     copy_view(call, device, y, a);
   });
 }
 
-// Passes over runs of 1, 2, 4, ... between two blocks, so that the last one writes the result.
+// A merge sort: passes over runs of 1, 2, 4, ... alternate between two buffers, and the last one writes the result.
 tn_status prim_argsort(Call& call, Tensor out, Tensor self, bool descending) {
-  return declining([&] {
+  return run_or_decline([&] {
     const int dim = std::max(0, self.ndim() - 1), device = out.device().index;
     const View y(out), x(self), lines = x.without(dim), to = y.without(dim);
     const int64_t n = x.length(dim);

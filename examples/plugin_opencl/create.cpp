@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// arange and prim_philox: elements from their position alone.
+// arange and prim_philox: each element depends on its position alone.
 #include "launch.h"
 #include "tenon/sdk/ops/arange.h"
 #include "tenon/sdk/ops/prim_philox.h"
@@ -12,7 +12,7 @@ using namespace sdk;
 
 tn_status arange(Call& call, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>, std::optional<Layout>,
                  std::optional<Device>, std::optional<bool>) {
-  return declining([&] {
+  return run_or_decline([&] {
     const View y(out);
     Grid g;
     make_grid(g, y, {&y});
@@ -30,7 +30,7 @@ tn_status arange(Call& call, Tensor out, Scalar start, Scalar, Scalar step, std:
 
 tn_status prim_philox(Call& call, Tensor out, Ints, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
                       std::optional<bool>, Generator generator) {
-  return declining([&] {
+  return run_or_decline([&] {
     const View y(out);
     Grid g;
     make_grid(g, y, {&y});

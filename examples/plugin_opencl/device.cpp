@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Memory, copies, streams and events. A block is a cl_mem, which the host cannot read and no one can add to: what core
-// hands around is {cl_mem, offset}. Streams are in-order queues.
+// Memory, copies, streams and events. A block is a cl_mem, an opaque handle: core passes {cl_mem, offset}. Streams are
+// in-order queues.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -16,10 +16,10 @@ namespace {
 
 using sdk::Error;
 
-thread_local char t_error[512];  // plain memory: a thread's destructor would pin the library
+thread_local char t_error[512];  // trivially destructible: a thread_local destructor would keep the library loaded
 
 template <class F>
-tn_status guarded(F body) noexcept {
+tn_status catch_errors(F body) noexcept {
   try {
     body();
     return TN_OK;
@@ -36,7 +36,7 @@ tn_status guarded(F body) noexcept {
 }
 
 tn_status count_devices(void*, int32_t* n) {
-  *n = count();
+  *n = device_count();
   return TN_OK;
 }
 
@@ -48,11 +48,11 @@ T info(cl_device_id id, cl_device_info what) {
 }
 
 tn_status props(void*, int32_t index, tn_device_props* out) {
-  return guarded([&] {
+  return catch_errors([&] {
     const cl_device_id id = gpu(index).id;
     check(clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof out->name, out->name, nullptr), "clGetDeviceInfo");
     out->total_bytes = info<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    out->free_bytes = out->total_bytes;  // OpenCL does not tell
+    out->free_bytes = out->total_bytes;  // OpenCL has no query for it
     out->alignment = std::max<cl_uint>(info<cl_uint>(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8, 64);
     out->flags = TN_DEVICE_OPAQUE | TN_DEVICE_ASYNC | TN_DEVICE_WANTS_PINNED;
     out->compute_units = info<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -60,17 +60,17 @@ tn_status props(void*, int32_t index, tn_device_props* out) {
 }
 
 tn_status alloc(void*, int32_t index, uint64_t bytes, tn_stream*, void** handle) {
-  return guarded([&] {
+  return catch_errors([&] {
     cl_int status;
     *handle = clCreateBuffer(gpu(index).context, CL_MEM_READ_WRITE, std::max<uint64_t>(bytes, 1), nullptr, &status);
     check(status, "clCreateBuffer");
   });
 }
 
-// The runtime keeps it until the commands that use it are done.
+// The OpenCL runtime frees it when the commands that use it are done.
 void release(void*, int32_t, void* handle, uint64_t, tn_stream*) { clReleaseMemObject(static_cast<cl_mem>(handle)); }
 
-// Host memory that a queue may read and write after a copy has returned: mapped for as long as it lives.
+// Host memory that a queue may access after a copy has returned: mapped for its whole lifetime.
 struct Pinned {
   cl_mem memory;
   uint64_t bytes;
@@ -95,7 +95,7 @@ bool is_pinned(const void* host, uint64_t bytes) {
 }
 
 tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
-  return guarded([&] {
+  return catch_errors([&] {
     Gpu& g = gpu(0);
     cl_int status;
     bytes = std::max<uint64_t>(bytes, 1);
@@ -120,7 +120,7 @@ void free_pinned(void*, void* host, uint64_t) {
     block = it->second;
     pinned().all.erase(it);
   }
-  for (int i = 0; i < count(); ++i) {  // copies may be under way
+  for (int i = 0; i < device_count(); ++i) {  // copies may be in progress
     std::lock_guard<std::mutex> hold(gpu(i).lock);
     for (tn_stream* s : gpu(i).streams) clFinish(s->queue);
   }
@@ -129,7 +129,7 @@ void free_pinned(void*, void* host, uint64_t) {
   clReleaseMemObject(block.memory);
 }
 
-void copy_within(Gpu& g, tn_stream& s, cl_mem dst, uint64_t to, cl_mem src, uint64_t from, uint64_t bytes) {
+void copy_on_device(Gpu& g, tn_stream& s, cl_mem dst, uint64_t to, cl_mem src, uint64_t from, uint64_t bytes) {
   const bool overlap = dst == src && to < from + bytes && from < to + bytes;
   if (!overlap) {
     check(clEnqueueCopyBuffer(s.queue, src, dst, from, to, bytes, 0, nullptr, nullptr), "clEnqueueCopyBuffer");
@@ -144,9 +144,9 @@ void copy_within(Gpu& g, tn_stream& s, cl_mem dst, uint64_t to, cl_mem src, uint
   check(status, "clEnqueueCopyBuffer");
 }
 
-// Two devices share no context: by way of the host.
-void copy_across(tn_device to, cl_mem dst, uint64_t dst_offset, tn_device from, cl_mem src, uint64_t src_offset,
-                 uint64_t bytes) {
+// Two devices share no context, so the copy goes through the host.
+void copy_between_devices(tn_device to, cl_mem dst, uint64_t dst_offset, tn_device from, cl_mem src,
+                          uint64_t src_offset, uint64_t bytes) {
   Gpu &a = gpu(from.index), &b = gpu(to.index);
   finish_all(a);
   std::unique_ptr<char[]> host(new char[bytes]);
@@ -159,7 +159,7 @@ void copy_across(tn_device to, cl_mem dst, uint64_t dst_offset, tn_device from, 
 
 tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device, const void* src,
                uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
-  return guarded([&] {
+  return catch_errors([&] {
     const bool up = src_device.type == TN_CPU, down = dst_device.type == TN_CPU;
     cl_mem to = static_cast<cl_mem>(dst), from = static_cast<cl_mem>(const_cast<void*>(src));
     if (bytes == 0) return;
@@ -176,25 +176,25 @@ tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_d
       check(clEnqueueReadBuffer(s.queue, from, wait, src_offset, bytes, host, 0, nullptr, nullptr),
             "clEnqueueReadBuffer");
     } else if (dst_device.index == src_device.index) {
-      copy_within(g, s, to, dst_offset, from, src_offset, bytes);
+      copy_on_device(g, s, to, dst_offset, from, src_offset, bytes);
     } else {
-      copy_across(dst_device, to, dst_offset, src_device, from, src_offset, bytes);
+      copy_between_devices(dst_device, to, dst_offset, src_device, from, src_offset, bytes);
     }
     check(clFlush(s.queue), "clFlush");
   });
 }
 
 tn_status sync(void*, int32_t index, tn_stream* stream) {
-  return guarded([&] { stream ? finish(*stream) : finish_all(gpu(index)); });
+  return catch_errors([&] { stream ? finish(*stream) : finish_all(gpu(index)); });
 }
 
 tn_status stream_sync(void*, int32_t index, tn_stream* stream) {
-  return guarded([&] { finish(stream_of(gpu(index), stream)); });
+  return catch_errors([&] { finish(stream_of(gpu(index), stream)); });
 }
 
 tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
                uint64_t n, tn_stream* stream) {
-  return guarded([&] {
+  return catch_errors([&] {
     if (n == 0) return;
     check(clEnqueueFillBuffer(stream_of(gpu(index), stream).queue, static_cast<cl_mem>(dst), pattern, pattern_bytes,
                               offset, n * pattern_bytes, 0, nullptr, nullptr),
@@ -203,7 +203,7 @@ tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pat
 }
 
 tn_status stream_create(void*, int32_t index, int32_t, tn_stream** out) {
-  return guarded([&] {
+  return catch_errors([&] {
     auto s = std::make_unique<tn_stream>();
     open_queue(gpu(index), *s);
     *out = s.release();
@@ -216,13 +216,13 @@ void stream_destroy(void*, int32_t index, tn_stream* stream) {
     std::lock_guard<std::mutex> hold(g.lock);
     g.streams.erase(std::remove(g.streams.begin(), g.streams.end(), stream), g.streams.end());
   }
-  guarded([&] { finish(*stream); });
+  catch_errors([&] { finish(*stream); });
   close_queue(*stream);
   delete stream;
 }
 
 tn_status event_create(void*, int32_t, uint32_t, tn_event** out) {
-  return guarded([&] { *out = new tn_event; });
+  return catch_errors([&] { *out = new tn_event; });
 }
 
 void event_destroy(void*, int32_t, tn_event* event) {
@@ -231,7 +231,7 @@ void event_destroy(void*, int32_t, tn_event* event) {
 }
 
 tn_status event_record(void*, int32_t index, tn_event* event, tn_stream* stream) {
-  return guarded([&] {
+  return catch_errors([&] {
     tn_stream& s = stream_of(gpu(index), stream);
     cl_event now;
     check(clEnqueueMarkerWithWaitList(s.queue, 0, nullptr, &now), "clEnqueueMarkerWithWaitList");
@@ -242,7 +242,7 @@ tn_status event_record(void*, int32_t index, tn_event* event, tn_stream* stream)
 }
 
 tn_status event_wait(void*, int32_t index, tn_event* event, tn_stream* stream) {
-  return guarded([&] {
+  return catch_errors([&] {
     if (!event->event) return;
     check(clEnqueueBarrierWithWaitList(stream_of(gpu(index), stream).queue, 1, &event->event, nullptr),
           "clEnqueueBarrierWithWaitList");
@@ -250,7 +250,7 @@ tn_status event_wait(void*, int32_t index, tn_event* event, tn_stream* stream) {
 }
 
 tn_status event_query(void*, int32_t, tn_event* event, int32_t* done) {
-  return guarded([&] {
+  return catch_errors([&] {
     cl_int status = CL_COMPLETE;
     if (event->event) {
       check(clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr),
@@ -262,7 +262,7 @@ tn_status event_query(void*, int32_t, tn_event* event, int32_t* done) {
 }
 
 tn_status event_sync(void*, int32_t, tn_event* event) {
-  return guarded([&] {
+  return catch_errors([&] {
     if (event->event) check(clWaitForEvents(1, &event->event), "clWaitForEvents");
   });
 }
@@ -277,7 +277,7 @@ cl_ulong end_of(tn_event* e) {
 }
 
 tn_status event_elapsed(void*, int32_t, tn_event* begin, tn_event* end, double* ms) {
-  return guarded([&] {
+  return catch_errors([&] {
     const cl_ulong a = end_of(begin), b = end_of(end);
     *ms = b >= a ? 1e-6 * static_cast<double>(b - a) : -1e-6 * static_cast<double>(a - b);
   });

@@ -19,7 +19,7 @@ View::View(const sdk::Tensor& t)
   std::copy_n(t.strides().data(), ndim, stride);
 }
 
-View View::rows(cl_mem memory, DType dtype, sdk::Ints sizes) {
+View View::row_major(cl_mem memory, DType dtype, sdk::Ints sizes) {
   View v;
   v.memory = memory;
   v.dtype = dtype;
@@ -33,7 +33,7 @@ View View::rows(cl_mem memory, DType dtype, sdk::Ints sizes) {
   return v;
 }
 
-View View::pinned_along(int dim, int64_t n) const {
+View View::broadcast_along(int dim, int64_t n) const {
   View v = *this;
   if (ndim == 0) return v;
   v.size[dim] = n;
@@ -41,12 +41,12 @@ View View::pinned_along(int dim, int64_t n) const {
   return v;
 }
 
-View View::without(int dim) const { return pinned_along(dim, 1); }
+View View::without(int dim) const { return broadcast_along(dim, 1); }
 
 bool make_grid(Grid& g, const View& shape, std::initializer_list<const View*> operands) {
   const View* const* all = operands.begin();
   const int k = static_cast<int>(operands.size());
-  int64_t stride[64][kMostOperands] = {}, size[64];
+  int64_t stride[64][kMaxOperands] = {}, size[64];
   int n = 0;
   for (int d = 0; d < shape.ndim; ++d) {
     g.n *= shape.size[d];
@@ -64,7 +64,7 @@ bool make_grid(Grid& g, const View& shape, std::initializer_list<const View*> op
       ++n;
     }
   }
-  if (n > kMostDims) return false;
+  if (n > kMaxDims) return false;
   g.ndim = n;
   std::copy_n(size, n, g.size);
   std::memcpy(g.stride, stride, sizeof g.stride);
@@ -102,7 +102,7 @@ namespace {
 
 struct Built {
   cl_kernel kernel;
-  std::mutex lock;  // arguments are the kernel's own
+  std::mutex lock;  // a kernel object holds one set of arguments
 };
 
 std::string build_log(const Gpu& g, cl_program program) {

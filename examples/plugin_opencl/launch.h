@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From tensors to launches: the grid that kernels walk, and programs built for one code and its dtypes.
+// Launches on tensors: the grid that kernels iterate over, and programs built per code and dtypes.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace tenon::opencl {
 
-inline constexpr int kMostDims = 12, kMostOperands = 4;
+inline constexpr int kMaxDims = 12, kMaxOperands = 4;
 
 // As Grid in cl/prelude.cl.
 struct Grid {
   int64_t n = 1, ndim = 0;
-  int64_t size[kMostDims] = {};
-  int64_t stride[kMostDims][kMostOperands] = {};
-  uint64_t base[kMostOperands] = {};
+  int64_t size[kMaxDims] = {};
+  int64_t stride[kMaxDims][kMaxOperands] = {};
+  uint64_t base[kMaxOperands] = {};
 };
 
-// Where a tensor is: its first element is `base` bytes into `memory`.
+// A tensor in device memory: its first element is `base` bytes into `memory`.
 struct View {
   cl_mem memory = nullptr;
   uint64_t base = 0;
@@ -30,26 +30,26 @@ struct View {
 
   View() = default;
   explicit View(const sdk::Tensor& t);
-  // Of these lengths, over the same memory from the same element on; a row-major view of one's own block.
-  static View rows(cl_mem memory, sdk::DType dtype, sdk::Ints sizes);
+  // A contiguous tensor of these sizes at the start of `memory`.
+  static View row_major(cl_mem memory, sdk::DType dtype, sdk::Ints sizes);
   int64_t length(int dim) const { return ndim ? size[dim] : 1; }
   int64_t step(int dim) const { return ndim ? stride[dim] : 0; }
-  // One element along the dimension, or the same element for all of `n`.
+  // The dimension reduced to size 1, or broadcast to size n by a stride of 0.
   View without(int dim) const;
-  View pinned_along(int dim, int64_t n) const;
+  View broadcast_along(int dim, int64_t n) const;
 };
 
-// The shape of operand `shape` with all operands in it, dimensions merged where every operand allows it. False if more
-// remain than a kernel takes.
+// The shape of operand `shape` and the strides of all operands; dimensions are merged where every operand allows it.
+// False if more than kMaxDims remain.
 bool make_grid(Grid& g, const View& shape, std::initializer_list<const View*> operands);
 
-// "float", "half", ...: as in cl/prelude.cl. Null for a dtype that the device does not compute.
+// "float", "half", ...: as in cl/prelude.cl. Null for a dtype that the device does not support.
 const char* type_name(const Gpu& g, sdk::DType d);
 
-// Elements that are only moved, by their size: a device without double moves doubles too.
+// The integer dtype of the same size, for kernels that only move elements: so a device without double moves doubles.
 inline sdk::DType bits_of(sdk::DType d) { return sdk::make_dtype(d.bits == 8 ? TN_UINT : TN_INT, d.bits); }
 
-// One launch. The kernel `name`_of of cl/`file`.cl is built once for its options and kept.
+// One launch. The kernel `name`_of of cl/`file`.cl is built once per set of options and cached.
 class Launch {
  public:
   Launch(sdk::Call& call, int index, const char* file, const char* name);
@@ -57,9 +57,9 @@ class Launch {
   cl_command_queue queue() const { return stream_.queue; }
   Launch& code(int64_t code);
   Launch& define(const char* name, const char* value = "1");
-  // "-D X=float", and -D NARROW_half for the 16-bit types. Declines the call where the device has no such type.
+  // "-D X=float", and -D NARROW_half for the 16-bit types. Declines the call if the device does not support the dtype.
   Launch& type(char letter, sdk::DType d);
-  // Positions among fewer than 2^32 elements are found with 32 bits.
+  // Grids of fewer than 2^32 elements use 32-bit positions.
   Launch& arg(const Grid& g) {
     if (g.n < int64_t{1} << 32) define("SMALL");
     return add(&g, sizeof g);
@@ -70,9 +70,9 @@ class Launch {
     return add(&value, sizeof value);
   }
   Launch& arg(const View& v) { return arg(v.memory); }
-  // The stream's report and the op's number.
+  // The stream's error report and the operator's index.
   Launch& report();
-  // `groups` of 64 items; items: rounded up.
+  // In work-groups of 64 items; the number of items is rounded up.
   void run_items(int64_t items) { run_groups((items + 63) / 64); }
   void run_groups(int64_t groups);
 
@@ -90,11 +90,11 @@ class Launch {
   bool reports_ = false;
 };
 
-// Thrown to leave a call to the next rung of the ladder, before anything is written.
+// Thrown to leave a call to the next fallback, before anything is written.
 struct Declined {};
-// A kernel's body; a Declined becomes TN_DECLINED.
+// Runs a kernel's body; a Declined becomes TN_DECLINED.
 template <class F>
-tn_status declining(F body) {
+tn_status run_or_decline(F body) {
   try {
     body();
     return TN_OK;
@@ -103,7 +103,7 @@ tn_status declining(F body) {
   }
 }
 
-// A block of the device's for the time of a call; the runtime frees it when the launches that use it are done.
+// Temporary device memory of a call; the OpenCL runtime frees it when the launches that use it are done.
 class Scratch {
  public:
   Scratch(Gpu& g, uint64_t bytes);
@@ -112,7 +112,7 @@ class Scratch {
   const cl_mem memory;
 };
 
-// Elements of src cast to dst's dtype.
+// Copies elements, cast to dst's dtype.
 void copy_view(sdk::Call& call, int index, const View& dst, const View& src);
 
 }  // namespace tenon::opencl

@@ -12,7 +12,7 @@ constexpr std::string_view kNone =
 
 tn_status init(const tn_host&, tn_str* why) {
   try {
-    if (start()) return TN_OK;
+    if (find_devices()) return TN_OK;
     *why = {kNone.data(), kNone.size()};
     return TN_NO_DEVICE;
   } catch (const sdk::Error& e) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_unary, prim_binary, copy, where and fill: an item an element.
+// prim_unary, prim_binary, copy, where and fill: one work-item per element.
 #include <cstring>
 
 #include "launch.h"
@@ -16,13 +16,13 @@ namespace {
 
 using namespace sdk;
 
-// Of bool there is no opposite and no difference.
+// neg and sub are not defined for bool.
 bool is_bool(DType d) { return dtype_key(d) == dtype_key(kBool); }
 
 bool known_unary(const Gpu& g, DType d, int64_t code) {
   if (code == TN_UNARY_NEG && is_bool(d)) return false;
   if (code >= TN_UNARY_LOGICAL_NOT) return code <= TN_UNARY_SIGNBIT;
-  // Without double there are not the digits for these.
+  // These need the precision of double.
   if (!g.doubles && (code == TN_UNARY_ERFINV || code == TN_UNARY_DIGAMMA || code == TN_UNARY_I0)) return false;
   return is_floating(d) ? code <= TN_UNARY_I0 && code != TN_UNARY_BITWISE_NOT : code <= TN_UNARY_BITWISE_NOT;
 }
@@ -36,7 +36,7 @@ bool known_binary(DType d, int64_t code) {
 }
 
 tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
-  return declining([&] {
+  return run_or_decline([&] {
     Launch launch(call, out.device().index, "unary", "unary");
     const View y(out), x(self);
     Grid g;
@@ -46,7 +46,7 @@ tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
 }
 
 tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t code) {
-  return declining([&] {
+  return run_or_decline([&] {
     Launch launch(call, out.device().index, "binary", "binary");
     const View y(out), a(self), b(other);
     Grid g;
@@ -56,11 +56,11 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
 }
 
 tn_status copy(Call& call, Tensor out, Tensor, Tensor src, bool) {
-  return declining([&] { copy_view(call, out.device().index, View(out), View(src)); });
+  return run_or_decline([&] { copy_view(call, out.device().index, View(out), View(src)); });
 }
 
 tn_status where(Call& call, Tensor out, Tensor condition, Tensor self, Tensor other) {
-  return declining([&] {
+  return run_or_decline([&] {
     const View y(out), c(condition), a(self), b(other);
     Grid g;
     if (!make_grid(g, y, {&y, &c, &a, &b})) throw Declined{};
@@ -76,7 +76,7 @@ tn_status where(Call& call, Tensor out, Tensor condition, Tensor self, Tensor ot
 }
 
 tn_status fill(Call& call, Tensor out, Tensor, Scalar value) {
-  return declining([&] {
+  return run_or_decline([&] {
     const View y(out);
     Grid g;
     if (!make_grid(g, y, {&y})) throw Declined{};

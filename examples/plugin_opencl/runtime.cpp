@@ -12,7 +12,8 @@ namespace {
 using sdk::Error;
 
 std::vector<std::unique_ptr<Gpu>>& gpus() {
-  static auto& all = *new std::vector<std::unique_ptr<Gpu>>;  // queues outlive the statics of the program
+  static auto& all =
+      *new std::vector<std::unique_ptr<Gpu>>;  // never destroyed: queues may be used during static destruction
   return all;
 }
 
@@ -99,7 +100,7 @@ void check(cl_int status, const char* what) {
   throw Error(memory ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, what, " failed: ", error_name(status), " (", status, ")");
 }
 
-bool start() {
+bool find_devices() {
   cl_platform_id platforms[16];
   cl_uint n = 0;
   if (clGetPlatformIDs(16, platforms, &n) != CL_SUCCESS) return false;
@@ -107,14 +108,14 @@ bool start() {
     cl_device_id ids[16];
     cl_uint found = 0;
     if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 16, ids, &found) != CL_SUCCESS) continue;
-    for (cl_uint i = 0; i < found && i < 16 && count() < 16; ++i) add(ids[i]);
+    for (cl_uint i = 0; i < found && i < 16 && device_count() < 16; ++i) add(ids[i]);
   }
-  return count() > 0;
+  return device_count() > 0;
 }
 
-int count() { return static_cast<int>(gpus().size()); }
+int device_count() { return static_cast<int>(gpus().size()); }
 Gpu& gpu(int index) {
-  if (index < 0 || index >= count()) throw Error(TN_ERROR_VALUE, "there is no OpenCL device ", index);
+  if (index < 0 || index >= device_count()) throw Error(TN_ERROR_VALUE, "there is no OpenCL device ", index);
   return *gpus()[static_cast<std::size_t>(index)];
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The devices of the OpenCL platforms, their queues, and what fails on them.
+// The devices of the OpenCL platforms, their queues, and error reports.
 #pragma once
 
 #include <CL/cl.h>
@@ -11,12 +11,12 @@
 
 #include "tenon/sdk/view.h"
 
-// An in-order queue. Kernels report bad indices into `report`, on the device; reading it at a synchronisation hands it
-// on to core's word, which the device cannot reach.
+// An in-order queue. Kernels report bad indices into `report`, on the device; a synchronization reads it and
+// copies it to core's error word, which the device cannot access.
 struct tn_stream {
   cl_command_queue queue = nullptr;
   cl_mem report = nullptr;
-  std::mutex lock;  // of what follows
+  std::mutex lock;  // guards the fields below
   tn_error_word* word = nullptr;
   bool may_report = false;
 };
@@ -32,22 +32,22 @@ struct Gpu {
   cl_context context;
   bool doubles;
   tn_stream main;
-  std::mutex lock;  // of the list
+  std::mutex lock;  // guards streams
   std::vector<tn_stream*> streams;
 };
 
-// Throws sdk::Error with the call's and the error's names.
+// Throws sdk::Error with the name of the call `what` and of the error.
 void check(cl_int status, const char* what);
 const char* error_name(cl_int status);
 
-// Finds the devices, once. False where there is none.
-bool start();
-int count();
+// Call once. False if there is no device.
+bool find_devices();
+int device_count();
 Gpu& gpu(int index);
 inline tn_stream& stream_of(Gpu& g, tn_stream* s) { return s ? *s : g.main; }
 void open_queue(Gpu& g, tn_stream& s);
 void close_queue(tn_stream& s);
-// Waits, then hands on what the kernels of the stream have reported.
+// Waits, then passes errors that the kernels of the stream have reported to core.
 void finish(tn_stream& s);
 void finish_all(Gpu& g);
 

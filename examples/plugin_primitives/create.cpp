@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// arange and prim_philox: elements from their position alone.
+// arange and prim_philox: each element depends on its position alone.
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/arange.h"
 #include "tenon/sdk/ops/prim_philox.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The device: memory that the host must not read, although it is malloc's. All work is done when a function returns.
+// The device: malloc's memory, which the host must not read directly. It is synchronous.
 #include <cstdlib>
 #include <cstring>
 
@@ -31,7 +31,7 @@ tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, cons
 }
 tn_status sync(void*, int32_t, tn_stream*) { return TN_OK; }
 
-constexpr tn_device_api make() {
+constexpr tn_device_api make_api() {
   tn_device_api api{};
   api.struct_size = sizeof api;
   api.count = count;
@@ -42,7 +42,7 @@ constexpr tn_device_api make() {
   api.sync = sync;
   return api;
 }
-constexpr tn_device_api kApi = make();
+constexpr tn_device_api kApi = make_api();
 
 }  // namespace
 

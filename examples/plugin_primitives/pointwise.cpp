@@ -19,7 +19,7 @@ TN_MATH_USING
 
 // f(element of out, elements of the others) for each position.
 template <class O, class... I, class F, std::size_t... K>
-void each(F f, std::index_sequence<K...>, const Tensor& out, const std::initializer_list<Tensor>& in) {
+void for_each_element(F f, std::index_sequence<K...>, const Tensor& out, const std::initializer_list<Tensor>& in) {
   StridedLoop loop(out.sizes());
   loop.add(out);
   for (const Tensor& t : in) loop.add(t);
@@ -32,7 +32,7 @@ void each(F f, std::index_sequence<K...>, const Tensor& out, const std::initiali
 }
 template <class O, class... I, class F>
 void map(F f, const Tensor& out, std::initializer_list<Tensor> in) {
-  each<O, I...>(f, std::index_sequence_for<I...>{}, out, in);
+  for_each_element<O, I...>(f, std::index_sequence_for<I...>{}, out, in);
 }
 
 #define ON(CODE, expr) \
@@ -93,7 +93,7 @@ T unary(int64_t code, T a) {
 }
 
 template <class T>
-bool test(int64_t code, T a) {
+bool unary_predicate(int64_t code, T a) {
   switch (code) {
     IS(UNARY_LOGICAL_NOT, a == T(0))
     IS(UNARY_ISNAN, isnan(a))
@@ -110,7 +110,7 @@ tn_status prim_unary(Call&, Tensor out, Tensor self, int64_t code) {
     using T = tn_type(tag);
     using C = compute_t<T>;
     if (code >= TN_UNARY_LOGICAL_NOT)
-      map<bool, T>([&](T a) { return test<C>(code, a); }, out, {self});
+      map<bool, T>([&](T a) { return unary_predicate<C>(code, a); }, out, {self});
     else
       map<T, T>([&](T a) { return T(unary<C>(code, a)); }, out, {self});
   });
@@ -124,7 +124,7 @@ void check_divisor(T b) {
 }
 
 template <class T>
-T integers(int64_t code, T a, T b) {
+T binary_integral(int64_t code, T a, T b) {
   if (code == TN_BINARY_SHIFT_LEFT || code == TN_BINARY_SHIFT_RIGHT) {
     if (b < T(0) || static_cast<uint64_t>(b) >= 8 * sizeof(T)) throw Error(TN_ERROR_VALUE, "shift by ", b);
   }
@@ -140,7 +140,7 @@ T integers(int64_t code, T a, T b) {
 }
 
 template <class T>
-T floats(int64_t code, T a, T b) {
+T binary_floating(int64_t code, T a, T b) {
   switch (code) {
     ON(BINARY_DIV, a / b)
     ON(BINARY_ATAN2, atan2(a, b))
@@ -172,9 +172,9 @@ T binary(int64_t code, T a, T b) {
     ON(BINARY_FMIN, fmin(a, b))
   }
   if constexpr (std::is_integral_v<T>)
-    return integers(code, a, b);
+    return binary_integral(code, a, b);
   else
-    return floats(code, a, b);
+    return binary_floating(code, a, b);
 }
 
 template <class T>
@@ -214,9 +214,9 @@ tn_status where(Call&, Tensor out, Tensor condition, Tensor self, Tensor other) 
   return TN_OK;
 }
 
-// Floats become integers by way of int64.
+// Floats are converted to integers through int64.
 template <class To, class From>
-To converted(From v) {
+To convert(From v) {
   if constexpr (std::is_same_v<To, bool>)
     return v != From(0);
   else if constexpr (is_half_v<To>)
@@ -232,7 +232,7 @@ tn_status copy(Call&, Tensor out, Tensor, Tensor src, bool) {
     dispatch_all(src.dtype(), [&](auto from) {
       using S = tn_type(from);
       using D = tn_type(to);
-      map<D, S>([](S v) { return converted<D>(static_cast<compute_t<S>>(v)); }, out, {src});
+      map<D, S>([](S v) { return convert<D>(static_cast<compute_t<S>>(v)); }, out, {src});
     });
   });
   return TN_OK;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of convolutions and their gradients.
+#include "infer_args.gen.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
@@ -126,26 +127,31 @@ int64_t positions(Infer& c, int at, int d, int64_t size) {
 }  // namespace
 
 TENON_INFER(im2col) {
-  const TensorImpl& self = c.tensor(0);
+  using A = args::im2col;
+  const TensorImpl& self = c.tensor(A::self);
   const int n = self.ndim();
   bool fits = n == 3 || n == 4;
   for (int d = n - 3; fits && d < n; ++d) fits = self.size(d) > 0;
   if (!fits) fail<ValueError>(c, "expected 3-D or 4-D input with sizes that are not zero, got ", text(self.sizes()));
-  const int64_t count = c.take(Size(positions(c, 1, 0, self.size(n - 2))) * positions(c, 1, 1, self.size(n - 1)));
-  const int64_t taps = window_entry(c, 1, 0, 2) * window_entry(c, 1, 1, 2);
+  const int64_t count = c.take(Size(positions(c, A::kernel_size, 0, self.size(n - 2))) *
+                               positions(c, A::kernel_size, 1, self.size(n - 1)));
+  const int64_t taps = window_entry(c, A::kernel_size, 0, 2) * window_entry(c, A::kernel_size, 1, 2);
   const int64_t rows = c.take(Size(self.size(n - 3)) * taps);
   const int64_t sizes[] = {self.size(0), rows, count};
   c.set(0, n == 4 ? IntArrayRef(sizes) : IntArrayRef(sizes + 1, 2), self.dtype);
 }
 
 TENON_INFER(col2im) {
-  const TensorImpl& self = c.tensor(0);
+  using A = args::col2im;
+  const TensorImpl& self = c.tensor(A::self);
   const int n = self.ndim();
   if (n != 2 && n != 3) fail<ValueError>(c, "expected 2-D or 3-D input, got shape ", text(self.sizes()));
-  if (c.ints(1).size() != 2) fail<ValueError>(c, "output_size needs 2 entries, got ", text(c.ints(1)));
-  const int64_t size[] = {window_entry(c, 1, 0, 2), window_entry(c, 1, 1, 2)};
-  const int64_t taps = window_entry(c, 2, 0, 2) * window_entry(c, 2, 1, 2);
-  const int64_t count = c.take(Size(positions(c, 2, 0, size[0])) * positions(c, 2, 1, size[1]));
+  if (c.ints(A::output_size).size() != 2)
+    fail<ValueError>(c, "output_size needs 2 entries, got ", text(c.ints(A::output_size)));
+  const int64_t size[] = {window_entry(c, A::output_size, 0, 2), window_entry(c, A::output_size, 1, 2)};
+  const int64_t taps = window_entry(c, A::kernel_size, 0, 2) * window_entry(c, A::kernel_size, 1, 2);
+  const int64_t count =
+      c.take(Size(positions(c, A::kernel_size, 0, size[0])) * positions(c, A::kernel_size, 1, size[1]));
   if (self.size(n - 2) % taps != 0 || self.size(n - 1) != count) {
     fail<ValueError>(c, "expected a multiple of ", taps, " rows and ", count, " columns, got ", text(self.sizes()));
   }
@@ -164,8 +170,9 @@ TENON_INFER(convolution) {
 }
 
 TENON_INFER(convolution_backward) {
+  using A = args::convolution_backward;
   const Conv conv{c, 1};
-  const TensorImpl &grad = c.tensor(0), &input = conv.input(), &weight = conv.weight();
+  const TensorImpl &grad = c.tensor(A::grad_output), &input = conv.input(), &weight = conv.weight();
   conv.check_tensors();
   int64_t sizes[5];
   const IntArrayRef expected{sizes, static_cast<std::size_t>(conv.output_sizes(sizes))};

@@ -3,6 +3,7 @@
 // Shapes and dtypes of factories, fills and copies.
 #include <cmath>
 
+#include "infer_args.gen.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
@@ -79,14 +80,16 @@ int64_t arange_length(Infer& c, Scalar start, Scalar end, Scalar step, ScalarTyp
 }  // namespace
 
 TENON_INFER(empty) {
-  ScalarType dtype = read_options(c, 1, get_default_dtype());
-  c.set(0, c.ints(0), dtype);
+  using A = args::empty;
+  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  c.set(0, c.ints(A::size), dtype);
   apply_memory_format(c, 0, format_of(c, 5, MemoryFormat::Contiguous));
 }
 
 TENON_INFER(empty_strided) {
-  ScalarType dtype = read_options(c, 2, get_default_dtype());
-  IntArrayRef size = c.ints(0), stride = c.ints(1);
+  using A = args::empty_strided;
+  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  IntArrayRef size = c.ints(A::size), stride = c.ints(A::stride);
   if (size.size() != stride.size()) {
     fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " differ in length");
   }
@@ -99,9 +102,10 @@ TENON_INFER(empty_strided) {
 }
 
 TENON_INFER(empty_like) {
-  const TensorImpl& t = c.tensor(0);
-  ScalarType dtype = read_options(c, 1, t.dtype);
-  const MemoryFormat format = format_of(c, 5, MemoryFormat::Preserve);
+  using A = args::empty_like;
+  const TensorImpl& t = c.tensor(A::self);
+  ScalarType dtype = read_options(c, A::dtype, t.dtype);
+  const MemoryFormat format = format_of(c, A::memory_format, MemoryFormat::Preserve);
   if (format == MemoryFormat::Preserve)
     c.set_like(0, t, dtype);
   else
@@ -110,9 +114,10 @@ TENON_INFER(empty_like) {
 }
 
 TENON_INFER(arange) {
-  Scalar start = c.scalar(0), end = c.scalar(1), step = c.scalar(2);
+  using A = args::arange;
+  Scalar start = c.scalar(A::start), end = c.scalar(A::end), step = c.scalar(A::step);
   bool real = start.isFloatingPoint() || end.isFloatingPoint() || step.isFloatingPoint();
-  ScalarType dtype = read_options(c, 3, real ? get_default_dtype() : kLong);
+  ScalarType dtype = read_options(c, A::dtype, real ? get_default_dtype() : kLong);
   const ScalarType counted = isIntegralType(dtype, true)            ? kLong
                              : dtype == kHalf || dtype == kBFloat16 ? kFloat
                                                                     : kDouble;
@@ -121,49 +126,58 @@ TENON_INFER(arange) {
 }
 
 TENON_INFER(linspace) {
-  ScalarType dtype = read_options(c, 3, get_default_dtype());
-  if (c.integer(2) < 0) fail<ValueError>(c, "steps is ", c.integer(2), " but must not be negative");
-  c.check_fits(0, dtype);
-  c.check_fits(1, dtype);
-  c.set(0, c.integer(2), dtype);
+  using A = args::linspace;
+  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  if (c.integer(A::steps) < 0) fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
+  c.check_fits(A::start, dtype);
+  c.check_fits(A::end, dtype);
+  c.set(0, c.integer(A::steps), dtype);
 }
 
 TENON_INFER(logspace) {
-  ScalarType dtype = read_options(c, 4, get_default_dtype());
-  if (c.integer(2) < 0) fail<ValueError>(c, "steps is ", c.integer(2), " but must not be negative");
-  c.set(0, c.integer(2), dtype);
+  using A = args::logspace;
+  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  if (c.integer(A::steps) < 0) fail<ValueError>(c, "steps is ", c.integer(A::steps), " but must not be negative");
+  c.set(0, c.integer(A::steps), dtype);
 }
 
 TENON_INFER(eye) {
-  ScalarType dtype = read_options(c, 2, get_default_dtype());
-  if (c.integer(0) < 0 || c.integer(1) < 0) {
-    fail<ValueError>(c, "sizes ", c.integer(0), " and ", c.integer(1), " must not be negative");
+  using A = args::eye;
+  ScalarType dtype = read_options(c, A::dtype, get_default_dtype());
+  if (c.integer(A::n) < 0 || c.integer(A::m) < 0) {
+    fail<ValueError>(c, "sizes ", c.integer(A::n), " and ", c.integer(A::m), " must not be negative");
   }
-  int64_t sizes[2] = {c.integer(0), c.integer(1)};
+  int64_t sizes[2] = {c.integer(A::n), c.integer(A::m)};
   c.set(0, sizes, dtype);
 }
 
 // One input, one output of the same shape and dtype.
-TENON_INFER(like_self) { c.set_like(0, c.tensor(0), c.tensor(0).dtype); }
+TENON_INFER(like_self) {
+  using A = args::like_self;
+  c.set_like(0, c.tensor(A::self), c.tensor(A::self).dtype);
+}
 
 TENON_INFER(tril) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::tril;
+  const TensorImpl& t = c.tensor(A::self);
   if (t.ndim() < 2) fail<ValueError>(c, "expected at least 2 dimensions, got ", t.ndim());
   c.set(0, t.sizes(), t.dtype);
 }
 TENON_INFER(triu) { infer_tril(c); }
 
 TENON_INFER(copy) {
-  const TensorImpl& self = c.tensor(0);
+  using A = args::copy;
+  const TensorImpl& self = c.tensor(A::self);
   c.slot = self.slot;
   c.index = self.index;
   c.set_like(0, self, self.dtype);
-  c.expand_to(1, self.sizes());
+  c.expand_to(A::src, self.sizes());
 }
 
 TENON_INFER(clone) {
-  const TensorImpl& t = c.tensor(0);
-  const MemoryFormat format = format_of(c, 1, MemoryFormat::Preserve);
+  using A = args::clone;
+  const TensorImpl& t = c.tensor(A::self);
+  const MemoryFormat format = format_of(c, A::memory_format, MemoryFormat::Preserve);
   if (format == MemoryFormat::Preserve)
     c.set_like(0, t, t.dtype);
   else
@@ -172,32 +186,36 @@ TENON_INFER(clone) {
 }
 
 TENON_INFER(fill) {
-  c.check_fits(1, c.tensor(0).dtype);
-  c.set_like(0, c.tensor(0), c.tensor(0).dtype);
+  using A = args::fill;
+  c.check_fits(A::value, c.tensor(A::self).dtype);
+  c.set_like(0, c.tensor(A::self), c.tensor(A::self).dtype);
 }
 
 TENON_INFER(fill_tensor) {
-  if (c.tensor(1).ndim() != 0) {
-    fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(1).ndim());
+  using A = args::fill_tensor;
+  if (c.tensor(A::value).ndim() != 0) {
+    fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(A::value).ndim());
   }
-  c.set_like(0, c.tensor(0), c.tensor(0).dtype);
+  c.set_like(0, c.tensor(A::self), c.tensor(A::self).dtype);
 }
 
 TENON_INFER(flip) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::flip;
+  const TensorImpl& t = c.tensor(A::self);
   uint64_t seen = 0;
-  for (int64_t given : c.ints(1)) {
+  for (int64_t given : c.ints(A::dims)) {
     int d = c.dim(given, t.ndim());
-    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(1)));
+    if (seen >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dims)));
     seen |= uint64_t{1} << d;
   }
   c.set(0, t.sizes(), t.dtype);
 }
 
 TENON_INFER(constant_pad_nd) {
-  const TensorImpl& t = c.tensor(0);
-  IntArrayRef pad = c.ints(1);
-  c.check_fits(2, t.dtype);
+  using A = args::constant_pad_nd;
+  const TensorImpl& t = c.tensor(A::self);
+  IntArrayRef pad = c.ints(A::pad);
+  c.check_fits(A::value, t.dtype);
   int n = static_cast<int>(pad.size()) / 2;
   if (pad.size() % 2 || n > t.ndim()) {
     fail<ValueError>(c, "argument 'pad' ", text(pad), " must have an even length of at most ", 2 * t.ndim());

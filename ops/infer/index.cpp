@@ -3,6 +3,7 @@
 // Shapes of reading and writing by index. What an index tensor holds is checked by the kernels, before any write.
 #include <algorithm>
 
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 #include "tenon/core/log.h"
@@ -29,7 +30,8 @@ int64_t size_of(const TensorImpl& t, int d) { return t.ndim() ? t.size(d) : 1; }
 
 // self, dim, index, source: index has one dimension, source has its length in `dim` and self's sizes elsewhere.
 void check_slices(Infer& c, int dim, const TensorImpl& index, const TensorImpl& source, int source_arg) {
-  const TensorImpl& self = c.tensor(0);
+  using A = args::index_add;
+  const TensorImpl& self = c.tensor(A::self);
   if (index.ndim() > 1) fail<ValueError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
   if (source.ndim() != self.ndim() && !(source.ndim() <= 1 && self.ndim() <= 1)) {
     fail<ValueError>(c, c.arg(source_arg), " has ", source.ndim(), " dimensions but 'self' has ", self.ndim());
@@ -87,7 +89,8 @@ struct Indexed {
 };
 
 void indexed_shape(Infer& c, int arg, bool masks, Indexed& out) {
-  const TensorImpl& self = c.tensor(0);
+  using A = args::index;
+  const TensorImpl& self = c.tensor(A::self);
   int64_t shape[kMaxDims];
   int n = 0, d = 0, first = -1, last = -1;
   uint64_t indexed = 0;
@@ -149,21 +152,26 @@ void check_reduce(Infer& c, int arg, std::initializer_list<std::string_view> kno
   fail<ValueError>(c, "argument 'reduce' must be one of ", names, ", got '", given, "'");
 }
 
-void set_same(Infer& c) { c.set_like(0, c.tensor(0), c.tensor(0).dtype); }
+void set_same(Infer& c) {
+  using A = args::index_fill;
+  c.set_like(0, c.tensor(A::self), c.tensor(A::self).dtype);
+}
 
 }  // namespace
 
 TENON_INFER(index) {
+  using A = args::index;
   Indexed s;
-  indexed_shape(c, 1, false, s);
-  c.set(0, {s.sizes, static_cast<std::size_t>(s.n)}, c.tensor(0).dtype);
+  indexed_shape(c, A::indices, false, s);
+  c.set(0, {s.sizes, static_cast<std::size_t>(s.n)}, c.tensor(A::self).dtype);
 }
 
 TENON_INFER(index_put) {
+  using A = args::index_put;
   Indexed s;
-  indexed_shape(c, 1, true, s);
-  const TensorImpl& values = c.tensor(2);
-  check_same_dtype(c, 2, c.tensor(0).dtype);
+  indexed_shape(c, A::indices, true, s);
+  const TensorImpl& values = c.tensor(A::values);
+  check_same_dtype(c, A::values, c.tensor(A::self).dtype);
   if (!s.masked) {
     int lead = s.n - values.ndim();
     for (int d = 0; d < values.ndim(); ++d) {
@@ -178,9 +186,10 @@ TENON_INFER(index_put) {
 }
 
 TENON_INFER(index_select) {
-  const TensorImpl &self = c.tensor(0), &index = c.tensor(2);
-  int dim = c.dim(c.integer(1), self.ndim());
-  check_index_dtype(c, 2, index);
+  using A = args::index_select;
+  const TensorImpl &self = c.tensor(A::self), &index = c.tensor(A::index);
+  int dim = c.dim(c.integer(A::dim), self.ndim());
+  check_index_dtype(c, A::index, index);
   if (index.ndim() > 1) fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", index.ndim());
   int64_t sizes[kMaxDims];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
@@ -193,110 +202,126 @@ TENON_INFER(index_select) {
 
 namespace {
 void add_slices(Infer& c) {
-  int dim = c.dim(c.integer(1), c.tensor(0).ndim());
-  check_index_dtype(c, 2, c.tensor(2));
-  check_same_dtype(c, 3, c.tensor(0).dtype);
-  check_slices(c, dim, c.tensor(2), c.tensor(3), 3);
+  using A = args::index_add;
+  int dim = c.dim(c.integer(A::dim), c.tensor(A::self).ndim());
+  check_index_dtype(c, A::index, c.tensor(A::index));
+  check_same_dtype(c, A::source, c.tensor(A::self).dtype);
+  check_slices(c, dim, c.tensor(A::index), c.tensor(A::source), 3);
   set_same(c);
 }
 }  // namespace
 
 TENON_INFER(index_add) {
+  using A = args::index_add;
   add_slices(c);
-  c.check_fits(4, c.tensor(0).dtype);
+  c.check_fits(A::alpha, c.tensor(A::self).dtype);
 }
 TENON_INFER(index_copy) { add_slices(c); }
 TENON_INFER(index_reduce) {
-  check_reduce(c, 4, {"prod", "mean", "amax", "amin"});
+  using A = args::index_reduce;
+  check_reduce(c, A::reduce, {"prod", "mean", "amax", "amin"});
   add_slices(c);
 }
 
 TENON_INFER(index_fill) {
-  if (c.op.args[3].type == ArgType::Scalar) c.check_fits(3, c.tensor(0).dtype);
-  c.dim(c.integer(1), c.tensor(0).ndim());
-  check_index_dtype(c, 2, c.tensor(2));
-  if (c.tensor(2).ndim() > 1)
-    fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", c.tensor(2).ndim());
+  using A = args::index_fill;
+  if (c.op.args[A::value].type == ArgType::Scalar) c.check_fits(A::value, c.tensor(A::self).dtype);
+  c.dim(c.integer(A::dim), c.tensor(A::self).ndim());
+  check_index_dtype(c, A::index, c.tensor(A::index));
+  if (c.tensor(A::index).ndim() > 1)
+    fail<IndexError>(c, "argument 'index' must have at most 1 dimension, got ", c.tensor(A::index).ndim());
   set_same(c);
 }
 TENON_INFER(index_fill_tensor) {
-  if (c.tensor(3).ndim() != 0) fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(3).ndim());
+  using A = args::index_fill_tensor;
+  if (c.tensor(A::value).ndim() != 0)
+    fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(A::value).ndim());
   infer_index_fill(c);
 }
 
 TENON_INFER(gather) {
-  const TensorImpl &self = c.tensor(0), &index = c.tensor(2);
-  int dim = c.dim(c.integer(1), self.ndim());
+  using A = args::gather;
+  const TensorImpl &self = c.tensor(A::self), &index = c.tensor(A::index);
+  int dim = c.dim(c.integer(A::dim), self.ndim());
   if (index.numel > 0) {
-    check_index_dtype(c, 2, index);
+    check_index_dtype(c, A::index, index);
     check_within(c, dim, index, self, false, "self");
   }
   c.set(0, index.sizes(), self.dtype);
 }
 
 TENON_INFER(scatter_value) {
-  if (c.op.args[3].type == ArgType::Scalar) c.check_fits(3, c.tensor(0).dtype);
-  int dim = c.dim(c.integer(1), c.tensor(0).ndim());
-  if (c.tensor(2).numel > 0) {
-    check_index_dtype(c, 2, c.tensor(2));
-    check_within(c, dim, c.tensor(2), c.tensor(0), false, "self");
+  using A = args::scatter_value;
+  if (c.op.args[A::value].type == ArgType::Scalar) c.check_fits(A::value, c.tensor(A::self).dtype);
+  int dim = c.dim(c.integer(A::dim), c.tensor(A::self).ndim());
+  if (c.tensor(A::index).numel > 0) {
+    check_index_dtype(c, A::index, c.tensor(A::index));
+    check_within(c, dim, c.tensor(A::index), c.tensor(A::self), false, "self");
   }
   set_same(c);
 }
 TENON_INFER(scatter_src) {
+  using A = args::scatter_src;
   infer_scatter_value(c);
-  check_same_dtype(c, 3, c.tensor(0).dtype);
-  if (c.tensor(2).numel > 0) check_within(c, -1, c.tensor(2), c.tensor(3), true, "src");
+  check_same_dtype(c, A::src, c.tensor(A::self).dtype);
+  if (c.tensor(A::index).numel > 0) check_within(c, -1, c.tensor(A::index), c.tensor(A::src), true, "src");
 }
 TENON_INFER(scatter_reduce) {
-  check_reduce(c, 4, {"sum", "prod", "mean", "amax", "amin"});
-  if (c.tensor(0).dtype == kBool && std::string_view(c.in[4].u.str, c.in[4].len) == "mean") {
+  using A = args::scatter_reduce;
+  check_reduce(c, A::reduce, {"sum", "prod", "mean", "amax", "amin"});
+  if (c.tensor(A::self).dtype == kBool && std::string_view(c.in[A::reduce].u.str, c.in[A::reduce].len) == "mean") {
     fail<NotImplementedError>(c, "a mean is not implemented for dtype bool; it takes number");
   }
   infer_scatter_src(c);
 }
 
 TENON_INFER(pointwise_masked_fill) {
-  if (c.op.args[2].type == ArgType::Scalar) c.check_fits(2, c.tensor(0).dtype);
-  const TensorImpl& mask = c.tensor(1);
+  using A = args::pointwise_masked_fill;
+  if (c.op.args[A::value].type == ArgType::Scalar) c.check_fits(A::value, c.tensor(A::self).dtype);
+  const TensorImpl& mask = c.tensor(A::mask);
   if (mask.dtype != kBool && mask.dtype != kByte) {
     fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
   }
-  c.broadcast_shape(0, {0, 1}, c.tensor(0).dtype);
-  c.expand(0);
-  c.expand(1);
+  c.broadcast_shape(0, {A::self, A::mask}, c.tensor(A::self).dtype);
+  c.expand(A::self);
+  c.expand(A::mask);
 }
 TENON_INFER(pointwise_masked_fill_tensor) {
-  if (c.tensor(2).ndim() != 0) fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(2).ndim());
+  using A = args::pointwise_masked_fill_tensor;
+  if (c.tensor(A::value).ndim() != 0)
+    fail<ValueError>(c, "argument 'value' must have 0 dimensions, got ", c.tensor(A::value).ndim());
   infer_pointwise_masked_fill(c);
 }
 
 TENON_INFER(masked_select) {
-  const TensorImpl& mask = c.tensor(1);
+  using A = args::masked_select;
+  const TensorImpl& mask = c.tensor(A::mask);
   if (mask.dtype != kBool && mask.dtype != kByte) {
     fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
   }
-  c.broadcast_shape(0, {0, 1}, c.tensor(0).dtype);  // checks; the kernel sizes the output
-  c.set(0, IntArrayRef(), c.tensor(0).dtype);
+  c.broadcast_shape(0, {A::self, A::mask}, c.tensor(A::self).dtype);  // checks; the kernel sizes the output
+  c.set(0, IntArrayRef(), c.tensor(A::self).dtype);
 }
 
 TENON_INFER(masked_scatter) {
-  if (c.tensor(1).dtype != kBool && c.tensor(1).dtype != kByte) {
-    fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(c.tensor(1).dtype));
+  using A = args::masked_scatter;
+  if (c.tensor(A::mask).dtype != kBool && c.tensor(A::mask).dtype != kByte) {
+    fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(c.tensor(A::mask).dtype));
   }
-  check_same_dtype(c, 2, c.tensor(0).dtype);
-  c.broadcast_shape(0, {0, 1}, c.tensor(0).dtype);
+  check_same_dtype(c, A::source, c.tensor(A::self).dtype);
+  c.broadcast_shape(0, {A::self, A::mask}, c.tensor(A::self).dtype);
   c.out[0].has_strides = false;
-  c.expand(0);
-  c.expand(1);
+  c.expand(A::self);
+  c.expand(A::mask);
 }
 
 TENON_INFER(nonzero) { c.set(0, IntArrayRef(), kLong); }
 
 TENON_INFER(embedding) {
-  const TensorImpl &weight = c.tensor(0), &indices = c.tensor(1);
+  using A = args::embedding;
+  const TensorImpl &weight = c.tensor(A::weight), &indices = c.tensor(A::indices);
   if (weight.ndim() != 2) fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
-  check_index_dtype(c, 1, indices);
+  check_index_dtype(c, A::indices, indices);
   int64_t sizes[kMaxDims + 1];
   std::copy(indices.sizes().begin(), indices.sizes().end(), sizes);
   sizes[indices.ndim()] = weight.size(1);
@@ -304,40 +329,42 @@ TENON_INFER(embedding) {
 }
 
 TENON_INFER(embedding_dense_backward) {
-  const TensorImpl &grad = c.tensor(0), &indices = c.tensor(1);
-  check_index_dtype(c, 1, indices);
+  using A = args::embedding_dense_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &indices = c.tensor(A::indices);
+  check_index_dtype(c, A::indices, indices);
   bool fits = grad.ndim() == indices.ndim() + 1;
   for (int d = 0; fits && d < indices.ndim(); ++d) fits = grad.size(d) == indices.size(d);
   if (!fits) {
     fail<ValueError>(c, "gradient of shape ", text(grad.sizes()), " does not match indices of shape ",
                      text(indices.sizes()));
   }
-  int64_t sizes[2] = {c.integer(2), grad.size(grad.ndim() - 1)};
+  int64_t sizes[2] = {c.integer(A::num_weights), grad.size(grad.ndim() - 1)};
   c.set(0, sizes, grad.dtype);
 }
 
 TENON_INFER(embedding_bag) {
-  const TensorImpl &weight = c.tensor(0), &indices = c.tensor(1), &offsets = c.tensor(2);
+  using A = args::embedding_bag;
+  const TensorImpl &weight = c.tensor(A::weight), &indices = c.tensor(A::indices), &offsets = c.tensor(A::offsets);
   if (weight.ndim() != 2) fail<ValueError>(c, "argument 'weight' must be a matrix, got ", weight.ndim(), " dimensions");
-  check_index_dtype(c, 1, indices);
-  check_index_dtype(c, 2, offsets);
+  check_index_dtype(c, A::indices, indices);
+  check_index_dtype(c, A::offsets, offsets);
   if (indices.ndim() != 1 || offsets.ndim() != 1) {
     fail<ValueError>(c, "arguments 'indices' and 'offsets' must be vectors, got shapes ", text(indices.sizes()),
                      " and ", text(offsets.sizes()));
   }
-  const bool with_last = c.flag(7);
+  const bool with_last = c.flag(A::include_last_offset);
   if (with_last && offsets.numel == 0) fail<ValueError>(c, "include_last_offset: offsets must hold one number or more");
-  const int64_t mode = c.integer(4), bags = offsets.numel - (with_last ? 1 : 0);
+  const int64_t mode = c.integer(A::mode), bags = offsets.numel - (with_last ? 1 : 0);
   if (bags == 0 && indices.numel > 0) fail<ValueError>(c, "offsets names no bag for the ", indices.numel, " indices");
   if (mode < 0 || mode > 2) fail<ValueError>(c, "mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
-  if (!c.none(6)) {
-    const TensorImpl& factors = c.tensor(6);
+  if (!c.none(A::per_sample_weights)) {
+    const TensorImpl& factors = c.tensor(A::per_sample_weights);
     if (mode != 0) fail<ValueError>(c, "per_sample_weights is only supported with mode 0 (sum), got mode ", mode);
     if (factors.ndim() != 1 || factors.numel != indices.numel) {
       fail<ValueError>(c, "per_sample_weights of shape ", text(factors.sizes()), " must be one number for each of the ",
                        indices.numel, " indices");
     }
-    check_same_dtype(c, 6, weight.dtype);
+    check_same_dtype(c, A::per_sample_weights, weight.dtype);
   }
   const int64_t rows[] = {bags, weight.size(1)}, each[] = {indices.numel}, none[] = {0};
   c.set(0, rows, weight.dtype);

@@ -3,29 +3,31 @@
 // The shape of a concatenation.
 #include <algorithm>
 
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
 namespace tenon::core {
 
 TENON_INFER(cat) {
-  int n = c.list_size(0);
+  using A = args::cat;
+  int n = c.list_size(A::tensors);
   if (n == 0) fail<ValueError>(c, "expected a non-empty list of tensors");
   // A vector without elements joins anything: it stands for "nothing yet".
   auto skipped = [](const TensorImpl& t) { return t.ndim() == 1 && t.numel == 0; };
   const TensorImpl* first = nullptr;
-  ScalarType dtype = c.promoted({0});
+  ScalarType dtype = c.promoted({A::tensors});
   for (int k = 0; k < n; ++k) {
-    const TensorImpl& t = *c.list_tensor(0, k);
+    const TensorImpl& t = *c.list_tensor(A::tensors, k);
     if (t.ndim() == 0) fail<ValueError>(c, "0-dim tensor at position ", k, " cannot be joined; use stack");
     if (!first || (skipped(*first) && !skipped(t))) first = &t;
   }
-  int dim = c.dim(c.integer(1), first->ndim());
+  int dim = c.dim(c.integer(A::dim), first->ndim());
   int64_t sizes[kMaxDims];
   std::copy(first->sizes().begin(), first->sizes().end(), sizes);
   sizes[dim] = 0;
   for (int k = 0; k < n; ++k) {
-    const TensorImpl& t = *c.list_tensor(0, k);
+    const TensorImpl& t = *c.list_tensor(A::tensors, k);
     if (skipped(t)) continue;
     bool fits = t.ndim() == first->ndim();
     for (int d = 0; fits && d < t.ndim(); ++d) fits = d == dim || t.size(d) == sizes[d];
@@ -36,7 +38,7 @@ TENON_INFER(cat) {
     sizes[dim] = c.take(Size(sizes[dim]) + t.size(dim));
   }
   c.compute = dtype;
-  c.cast(0);
+  c.cast(A::tensors);
   c.set(0, {sizes, static_cast<std::size_t>(first->ndim())}, dtype);
 }
 

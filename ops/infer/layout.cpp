@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Rows on tensors of a layout other than strided.
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -9,6 +10,9 @@ namespace tenon::core {
 // The layout itself has ruled before this is asked: here is nothing but strided tensors.
 TENON_INFER(layout) { fail<TypeError>(c, "expected a tensor with a layout of its own, got a strided one"); }
 
-TENON_INFER(to_dense) { c.set(0, c.tensor(0).sizes(), c.dtype(1, c.tensor(0).dtype)); }
+TENON_INFER(to_dense) {
+  using A = args::to_dense;
+  c.set(0, c.tensor(A::self).sizes(), c.dtype(A::dtype, c.tensor(A::self).dtype));
+}
 
 }  // namespace tenon::core

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of losses.
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -13,12 +14,13 @@ void check_reduction(Infer& c, int at) {
 }
 
 void check_target(Infer& c) {
-  const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
+  using A = args::nll_loss;
+  const TensorImpl &self = c.tensor(A::self), &target = c.tensor(A::target);
   if (!isIntegralType(target.dtype)) {
     fail<TypeError>(c, "target must hold classes of an integral dtype, got ", dtype_name(target.dtype));
   }
   const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
-  if (const TensorImpl* weight = c.tensor_or_null(2)) {
+  if (const TensorImpl* weight = c.tensor_or_null(A::weight)) {
     if (weight->ndim() != 1 || weight->size(0) != classes) {
       fail<ValueError>(c, "weight must have one entry for each of ", classes, " classes, got shape ",
                        text(weight->sizes()));
@@ -28,12 +30,13 @@ void check_target(Infer& c) {
                       dtype_name(weight->dtype));
     }
   }
-  check_reduction(c, 3);
+  check_reduction(c, A::reduction);
 }
 
 void outputs(Infer& c, IntArrayRef target) {
-  const ScalarType dtype = c.tensor(0).dtype;
-  c.set(0, c.integer(3) == 0 ? target : IntArrayRef{}, dtype);
+  using A = args::nll_loss;
+  const ScalarType dtype = c.tensor(A::self).dtype;
+  c.set(0, c.integer(A::reduction) == 0 ? target : IntArrayRef{}, dtype);
   c.set(1, {}, dtype);
   c.checked = dtype;
 }
@@ -41,7 +44,8 @@ void outputs(Infer& c, IntArrayRef target) {
 }  // namespace
 
 TENON_INFER(nll_loss) {
-  const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
+  using A = args::nll_loss;
+  const TensorImpl &self = c.tensor(A::self), &target = c.tensor(A::target);
   if (self.ndim() < 1 || self.ndim() > 2) {
     fail<ValueError>(c, "expected 1-D or 2-D input, got ", self.ndim(), "-D input of shape ", text(self.sizes()));
   }
@@ -58,7 +62,8 @@ TENON_INFER(nll_loss) {
 }
 
 TENON_INFER(nll_loss2d) {
-  const TensorImpl &self = c.tensor(0), &target = c.tensor(1);
+  using A = args::nll_loss2d;
+  const TensorImpl &self = c.tensor(A::self), &target = c.tensor(A::target);
   if (self.ndim() != 4 || target.ndim() != 3) {
     fail<ValueError>(c, "expected 4-D input and 3-D target, got ", self.ndim(), "-D input ", text(self.sizes()),
                      " and target ", text(target.sizes()));
@@ -74,24 +79,26 @@ TENON_INFER(nll_loss2d) {
 }
 
 TENON_INFER(nll_loss_backward) {
-  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1), &target = c.tensor(2), &total = c.tensor(6);
+  using A = args::nll_loss_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &self = c.tensor(A::self), &target = c.tensor(A::target),
+                   &total = c.tensor(A::total_weight);
   if (!isIntegralType(target.dtype)) {
     fail<TypeError>(c, "target must hold classes of an integral dtype, got ", dtype_name(target.dtype));
   }
-  check_reduction(c, 4);
+  check_reduction(c, A::reduction);
   if (self.ndim() == 0) fail<ValueError>(c, "expected an input of classes, got a 0-dim one");
   const int64_t classes = self.size(self.ndim() == 1 ? 0 : 1);
   if (c.take(Size(target.numel) * classes) != self.numel) {
     fail<ValueError>(c, "input ", text(self.sizes()), " and target ", text(target.sizes()), " do not fit");
   }
-  const TensorImpl* weight = c.tensor_or_null(3);
+  const TensorImpl* weight = c.tensor_or_null(A::weight);
   if (weight && (weight->ndim() != 1 || weight->size(0) != classes)) {
     fail<ValueError>(c, "weight must have one entry for each of ", classes, " classes, got shape ",
                      text(weight->sizes()));
   }
-  if (grad.numel != (c.integer(4) == 0 ? target.numel : 1) || total.numel != 1) {
+  if (grad.numel != (c.integer(A::reduction) == 0 ? target.numel : 1) || total.numel != 1) {
     fail<ValueError>(c, "grad_output of shape ", text(grad.sizes()), " and total_weight of shape ", text(total.sizes()),
-                     " do not fit target ", text(target.sizes()), " with reduction ", c.integer(4));
+                     " do not fit target ", text(target.sizes()), " with reduction ", c.integer(A::reduction));
   }
   for (const TensorImpl* t : {&grad, weight, &total}) {
     if (t && t->dtype != self.dtype) {

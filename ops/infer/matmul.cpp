@@ -3,6 +3,7 @@
 // Shapes of matrix products.
 #include <cstring>
 
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -32,8 +33,9 @@ void same_size(Infer& c, int a, int a_dim, int b, int b_dim) {
 
 // Output 0 of `sizes`; argument 0 is expanded to it.
 void addend(Infer& c, IntArrayRef sizes) {
-  const TensorImpl& self = c.tensor(0);
-  c.expand_to(0, sizes);
+  using A = args::addmm;
+  const TensorImpl& self = c.tensor(A::self);
+  c.expand_to(A::self, sizes);
   for (int i = 3; i < c.op.n_args; ++i) {  // beta and alpha
     const bool short_float = self.dtype == kHalf || self.dtype == kBFloat16;
     if (c.op.args[i].type == ArgType::Scalar) c.check_fits(i, short_float ? kFloat : self.dtype);
@@ -59,56 +61,63 @@ void check_batches(Infer& c, int a, int b) {
 }  // namespace
 
 TENON_INFER(mm) {
-  check_matrices(c, 0, 1);
-  const int64_t sizes[] = {c.tensor(0).size(0), c.tensor(1).size(1)};
-  c.set(0, sizes, c.tensor(0).dtype);
+  using A = args::mm;
+  check_matrices(c, A::self, A::mat2);
+  const int64_t sizes[] = {c.tensor(A::self).size(0), c.tensor(A::mat2).size(1)};
+  c.set(0, sizes, c.tensor(A::self).dtype);
 }
 
 TENON_INFER(bmm) {
-  check_batches(c, 0, 1);
-  const int64_t sizes[] = {c.tensor(0).size(0), c.tensor(0).size(1), c.tensor(1).size(2)};
-  c.set(0, sizes, c.tensor(0).dtype);
+  using A = args::bmm;
+  check_batches(c, A::self, A::mat2);
+  const int64_t sizes[] = {c.tensor(A::self).size(0), c.tensor(A::self).size(1), c.tensor(A::mat2).size(2)};
+  c.set(0, sizes, c.tensor(A::self).dtype);
 }
 
 TENON_INFER(addmm) {
-  check_matrices(c, 1, 2);
-  same_dtype(c, 1, 0);
-  const int64_t sizes[] = {c.tensor(1).size(0), c.tensor(2).size(1)};
+  using A = args::addmm;
+  check_matrices(c, A::mat1, A::mat2);
+  same_dtype(c, A::mat1, A::self);
+  const int64_t sizes[] = {c.tensor(A::mat1).size(0), c.tensor(A::mat2).size(1)};
   addend(c, sizes);
 }
 
 TENON_INFER(baddbmm) {
-  check_batches(c, 1, 2);
-  same_dtype(c, 1, 0);
-  const int64_t sizes[] = {c.tensor(1).size(0), c.tensor(1).size(1), c.tensor(2).size(2)};
+  using A = args::baddbmm;
+  check_batches(c, A::batch1, A::batch2);
+  same_dtype(c, A::batch1, A::self);
+  const int64_t sizes[] = {c.tensor(A::batch1).size(0), c.tensor(A::batch1).size(1), c.tensor(A::batch2).size(2)};
   addend(c, sizes);
 }
 
 TENON_INFER(mv) {
-  need_ndim(c, 0, 2);
-  need_ndim(c, 1, 1);
-  same_dtype(c, 0, 1);
-  same_size(c, 0, 1, 1, 0);
-  const int64_t sizes[] = {c.tensor(0).size(0)};
-  c.set(0, sizes, c.tensor(0).dtype);
+  using A = args::mv;
+  need_ndim(c, A::self, 2);
+  need_ndim(c, A::vec, 1);
+  same_dtype(c, A::self, A::vec);
+  same_size(c, A::self, 1, A::vec, 0);
+  const int64_t sizes[] = {c.tensor(A::self).size(0)};
+  c.set(0, sizes, c.tensor(A::self).dtype);
 }
 
 TENON_INFER(addmv) {
-  need_ndim(c, 1, 2);
-  need_ndim(c, 2, 1);
-  same_dtype(c, 1, 2);
-  same_dtype(c, 1, 0);
-  same_size(c, 1, 1, 2, 0);
-  const int64_t sizes[] = {c.tensor(1).size(0)};
+  using A = args::addmv;
+  need_ndim(c, A::mat, 2);
+  need_ndim(c, A::vec, 1);
+  same_dtype(c, A::mat, A::vec);
+  same_dtype(c, A::mat, A::self);
+  same_size(c, A::mat, 1, A::vec, 0);
+  const int64_t sizes[] = {c.tensor(A::mat).size(0)};
   addend(c, sizes);
 }
 
 TENON_INFER(dot) {
-  need_ndim(c, 0, 1);
-  need_ndim(c, 1, 1);
-  same_dtype(c, 0, 1);
-  same_size(c, 0, 0, 1, 0);
-  c.set(0, {}, c.tensor(0).dtype);
+  using A = args::dot;
+  need_ndim(c, A::self, 1);
+  need_ndim(c, A::tensor, 1);
+  same_dtype(c, A::self, A::tensor);
+  same_size(c, A::self, 0, A::tensor, 0);
+  c.set(0, {}, c.tensor(A::self).dtype);
 }
 
 }  // namespace tenon::core

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of normalisation.
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -8,18 +9,20 @@ namespace tenon::core {
 namespace {
 
 void check_parameter(Infer& c, int arg, IntArrayRef sizes) {
+  using A = args::batch_norm_backward;
   const TensorImpl* t = c.tensor_or_null(arg);
   if (t && t->sizes() != sizes) {
     fail<ValueError>(c, c.arg(arg), " must have shape ", text(sizes), ", got ", text(t->sizes()));
   }
-  if (t && t->dtype != c.tensor(0).dtype) {
-    fail<TypeError>(c, c.arg(arg), " must have the input's dtype ", dtype_name(c.tensor(0).dtype), ", got ",
+  if (t && t->dtype != c.tensor(A::grad_out).dtype) {
+    fail<TypeError>(c, c.arg(arg), " must have the input's dtype ", dtype_name(c.tensor(A::grad_out).dtype), ", got ",
                     dtype_name(t->dtype));
   }
 }
 
 int64_t check_channels(Infer& c, int first, int last) {
-  const TensorImpl& input = c.tensor(0);
+  using A = args::batch_norm_eval;
+  const TensorImpl& input = c.tensor(A::input);
   const int64_t channels = input.ndim() > 1 ? input.size(1) : input.ndim() == 1 ? input.size(0) : -1;
   const bool empty = input.ndim() == 1 && input.size(0) == 0;
   if (input.ndim() < 2 && !empty) {
@@ -63,7 +66,8 @@ void check_groups(Infer& c, const TensorImpl& input, int first) {
 
 // Rows with the signature (grad_out, input, ...).
 void check_gradient(Infer& c) {
-  const TensorImpl &grad = c.tensor(0), &input = c.tensor(1);
+  using A = args::batch_norm_backward;
+  const TensorImpl &grad = c.tensor(A::grad_out), &input = c.tensor(A::input);
   if (grad.sizes() != input.sizes()) {
     fail<ValueError>(c, "grad_out ", text(grad.sizes()), " must have the shape of the input ", text(input.sizes()));
   }
@@ -82,8 +86,9 @@ void masked(Infer& c, int k, int mask_arg, IntArrayRef sizes, ScalarType dtype) 
 }  // namespace
 
 TENON_INFER(batch_norm_train) {
-  const TensorImpl& input = c.tensor(0);
-  const int64_t channels = check_channels(c, 1, 4);
+  using A = args::batch_norm_train;
+  const TensorImpl& input = c.tensor(A::input);
+  const int64_t channels = check_channels(c, A::weight, A::running_var);
   if (input.numel > 0 && input.numel == channels) {
     fail<ValueError>(c, "batch norm needs more than one value per channel in training, input ", text(input.sizes()));
   }
@@ -94,19 +99,21 @@ TENON_INFER(batch_norm_train) {
 }
 
 TENON_INFER(batch_norm_eval) {
-  check_channels(c, 1, 4);
-  c.set(0, c.tensor(0).sizes(), c.tensor(0).dtype);
+  using A = args::batch_norm_eval;
+  check_channels(c, A::weight, A::running_var);
+  c.set(0, c.tensor(A::input).sizes(), c.tensor(A::input).dtype);
 }
 
 TENON_INFER(batch_norm_backward) {
-  const TensorImpl& input = c.tensor(1);
+  using A = args::batch_norm_backward;
+  const TensorImpl& input = c.tensor(A::input);
   check_gradient(c);
   const int64_t sizes[] = {input.ndim() > 1 ? input.size(1) : 0};
   for (int arg = 2; arg <= 6; ++arg) check_parameter(c, arg, sizes);
-  const int mean = c.flag(7) ? 5 : 3;
+  const int mean = c.flag(A::train) ? 5 : 3;
   if (!c.tensor_or_null(mean) || !c.tensor_or_null(mean + 1)) {
     fail<ValueError>(c, c.arg(mean), " and ", c.arg(mean + 1), " are needed where train is ",
-                     c.flag(7) ? "true" : "false");
+                     c.flag(A::train) ? "true" : "false");
   }
   constexpr int kMask = 9;
   masked(c, 0, kMask, input.sizes(), input.dtype);
@@ -115,10 +122,11 @@ TENON_INFER(batch_norm_backward) {
 }
 
 TENON_INFER(layer_norm) {
-  const TensorImpl& input = c.tensor(0);
-  const int n = check_normalized(c, input, c.ints(1));
-  check_parameter(c, 2, c.ints(1));
-  check_parameter(c, 3, c.ints(1));
+  using A = args::layer_norm;
+  const TensorImpl& input = c.tensor(A::input);
+  const int n = check_normalized(c, input, c.ints(A::normalized_shape));
+  check_parameter(c, A::weight, c.ints(A::normalized_shape));
+  check_parameter(c, A::bias, c.ints(A::normalized_shape));
   int64_t sizes[kMaxDims];
   const IntArrayRef statistics = row_statistics(input, n, sizes);
   c.set(0, input.sizes(), input.dtype);
@@ -127,26 +135,28 @@ TENON_INFER(layer_norm) {
 }
 
 TENON_INFER(layer_norm_backward) {
-  const TensorImpl& input = c.tensor(1);
+  using A = args::layer_norm_backward;
+  const TensorImpl& input = c.tensor(A::input);
   check_gradient(c);
-  const int n = check_normalized(c, input, c.ints(2));
+  const int n = check_normalized(c, input, c.ints(A::normalized_shape));
   int64_t sizes[kMaxDims];
   const IntArrayRef statistics = row_statistics(input, n, sizes);
   for (int arg : {3, 4}) check_parameter(c, arg, statistics);
-  for (int arg : {5, 6}) check_parameter(c, arg, c.ints(2));
+  for (int arg : {5, 6}) check_parameter(c, arg, c.ints(A::normalized_shape));
   constexpr int kMask = 7;
   masked(c, 0, kMask, input.sizes(), input.dtype);
-  masked(c, 1, kMask, c.ints(2), input.dtype);
-  masked(c, 2, kMask, c.ints(2), input.dtype);
+  masked(c, 1, kMask, c.ints(A::normalized_shape), input.dtype);
+  masked(c, 2, kMask, c.ints(A::normalized_shape), input.dtype);
 }
 
 TENON_INFER(group_norm) {
-  const TensorImpl& input = c.tensor(0);
+  using A = args::group_norm;
+  const TensorImpl& input = c.tensor(A::input);
   check_groups(c, input, 3);
-  const int64_t n = c.integer(3), channels = c.integer(4), groups = c.integer(6);
+  const int64_t n = c.integer(A::N), channels = c.integer(A::C), groups = c.integer(A::group);
   const int64_t sizes[] = {channels};
-  check_parameter(c, 1, sizes);
-  check_parameter(c, 2, sizes);
+  check_parameter(c, A::weight, sizes);
+  check_parameter(c, A::bias, sizes);
   const int64_t statistics[] = {n, groups};
   c.set(0, input.sizes(), input.dtype);
   c.set(1, statistics, input.dtype);
@@ -154,12 +164,13 @@ TENON_INFER(group_norm) {
 }
 
 TENON_INFER(group_norm_backward) {
-  const TensorImpl& input = c.tensor(1);
+  using A = args::group_norm_backward;
+  const TensorImpl& input = c.tensor(A::input);
   check_gradient(c);
   check_groups(c, input, 5);
-  const int64_t sizes[] = {c.integer(6)}, statistics[] = {c.integer(5), c.integer(8)};
+  const int64_t sizes[] = {c.integer(A::C)}, statistics[] = {c.integer(A::N), c.integer(A::group)};
   for (int arg : {2, 3}) check_parameter(c, arg, statistics);
-  check_parameter(c, 4, sizes);
+  check_parameter(c, A::weight, sizes);
   constexpr int kMask = 9;
   masked(c, 0, kMask, input.sizes(), input.dtype);
   masked(c, 1, kMask, sizes, input.dtype);

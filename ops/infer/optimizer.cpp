@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Steps of optimisers: no results, lists that belong together.
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -9,13 +10,15 @@ namespace {
 
 // List `arg` is like the first one, tensor by tensor; `used` says whether it must be empty instead.
 void check_list(Infer& c, int arg, bool used) {
-  const int n = used ? c.list_size(0) : 0;
+  using A = args::fused_adam;
+  const int n = used ? c.list_size(A::self) : 0;
   if (c.list_size(arg) != n) {
     fail<ValueError>(c, c.arg(arg), " has ", c.list_size(arg), " tensors; expected ", n,
                      used ? ", as many as self" : ", as this step does not use it");
   }
   for (int k = 0; k < n; ++k) {
-    const TensorImpl &t = *c.list_tensor(arg, k), &self = *c.list_tensor(0, k), &first = *c.list_tensor(0, 0);
+    const TensorImpl &t = *c.list_tensor(arg, k), &self = *c.list_tensor(A::self, k),
+                     &first = *c.list_tensor(A::self, 0);
     if (t.sizes() != self.sizes()) {
       fail<ValueError>(c, c.arg(arg), " at position ", k, " has the shape ", text(t.sizes()), " but self there has ",
                        text(self.sizes()));
@@ -32,14 +35,16 @@ void check_list(Infer& c, int arg, bool used) {
 }
 
 void check_some(Infer& c) {
-  if (c.list_size(0) == 0) fail<ValueError>(c, "expected a non-empty list of tensors for 'self'");
+  using A = args::fused_adam;
+  if (c.list_size(A::self) == 0) fail<ValueError>(c, "expected a non-empty list of tensors for 'self'");
 }
 
 constexpr int kStateSteps = 5, kSteps = 6;  // arguments of Adam
 
 // Counts in memory: one int64 a tensor, beside it.
 void check_counts(Infer& c) {
-  const int n = c.list_size(0);
+  using A = args::fused_adam;
+  const int n = c.list_size(A::self);
   if (c.list_size(kStateSteps) != n) {
     fail<ValueError>(c, c.arg(kStateSteps), " has ", c.list_size(kStateSteps), " tensors; expected none or ", n,
                      ", one for each tensor of self");
@@ -47,7 +52,7 @@ void check_counts(Infer& c) {
   if (c.ints(kSteps).size() != 0) {
     fail<ValueError>(c, c.arg(kSteps), " has ", c.ints(kSteps).size(), " numbers; expected none beside state_steps");
   }
-  const TensorImpl& first = *c.list_tensor(0, 0);
+  const TensorImpl& first = *c.list_tensor(A::self, 0);
   for (int k = 0; k < n; ++k) {
     const TensorImpl& t = *c.list_tensor(kStateSteps, k);
     if (t.dtype != ScalarType::Long || t.numel != 1 || t.slot != first.slot || t.index != first.index) {
@@ -60,23 +65,25 @@ void check_counts(Infer& c) {
 }  // namespace
 
 TENON_INFER(fused_sgd) {
+  using A = args::fused_sgd;
   check_some(c);
-  check_list(c, 0, true);
-  check_list(c, 1, true);
-  check_list(c, 2, c.number(4) != 0);
+  check_list(c, A::self, true);
+  check_list(c, A::grads, true);
+  check_list(c, A::momentum_buffer_list, c.number(A::momentum) != 0);
 }
 
 TENON_INFER(fused_adam) {
+  using A = args::fused_adam;
   check_some(c);
   for (int arg = 0; arg < 4; ++arg) check_list(c, arg, true);
-  check_list(c, 4, c.flag(12));
+  check_list(c, A::max_exp_avg_sqs, c.flag(A::amsgrad));
   if (c.list_size(kStateSteps) != 0) {
     check_counts(c);
     return;
   }
   const IntArrayRef steps = c.ints(kSteps);
-  if (static_cast<int>(steps.size()) != c.list_size(0)) {
-    fail<ValueError>(c, c.arg(kSteps), " has ", steps.size(), " numbers; expected ", c.list_size(0),
+  if (static_cast<int>(steps.size()) != c.list_size(A::self)) {
+    fail<ValueError>(c, c.arg(kSteps), " has ", steps.size(), " numbers; expected ", c.list_size(A::self),
                      ", one for each tensor of self");
   }
   for (int64_t step : steps) {

@@ -4,6 +4,7 @@
 // to. The names decide which numbers are operands and what becomes of integers.
 #include <cstring>
 
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -51,7 +52,8 @@ ScalarType tensors_dtype(const Infer& c) {
 // "result type Float can't be cast to the desired output type Long": an in-place form keeps its own dtype.
 void check_inplace(const Infer& c, ScalarType result) {
   if (c.form != Form::Inplace) return;
-  const ScalarType own = c.tensor(0).dtype;
+  using A = args::pointwise;
+  const ScalarType own = c.tensor(A::self).dtype;
   if (own == result) return;
   const auto rank = [](ScalarType t) { return static_cast<int>(dtype_class(t)); };
   if (rank(result) > rank(own)) {
@@ -68,17 +70,18 @@ void finish(Infer& c, ScalarType compute, ScalarType result) {
 
 // The number that multiplies the second operand of add and sub.
 void check_factor(const Infer& c, ScalarType result) {
-  if (c.op.n_args < 3 || c.op.args[2].type != ArgType::Scalar) return;
-  if (c.in[2].tag == TN_TAG_I64 && every_float_holds(c.in[2])) return;
-  if (std::strcmp(c.op.args[2].name, "alpha") != 0) return;
-  const ScalarType t = c.scalar(2).type();
+  using A = args::pointwise;
+  if (c.op.n_args < 3 || c.op.args[A::alpha].type != ArgType::Scalar) return;
+  if (c.in[A::alpha].tag == TN_TAG_I64 && every_float_holds(c.in[A::alpha])) return;
+  if (std::strcmp(c.op.args[A::alpha].name, "alpha") != 0) return;
+  const ScalarType t = c.scalar(A::alpha).type();
   if (isFloatingType(t) && isIntegralType(result, true)) {
     fail<TypeError>(c, "For integral input tensors, argument alpha must not be a floating point number.");
   }
   if (t == ScalarType::Bool && result != ScalarType::Bool) {
     fail<TypeError>(c, "Boolean alpha only supported for Boolean results.");
   }
-  if (isFloatingType(result)) c.check_fits(2, result);
+  if (isFloatingType(result)) c.check_fits(A::alpha, result);
 }
 
 // Kernels compute with numbers of a floating dtype in float32 at least. To integers they convert themselves, and check.
@@ -108,9 +111,10 @@ ScalarType as_float(ScalarType t) { return isFloatingType(t) || isComplexType(t)
 }  // namespace
 
 TENON_INFER(pointwise) {
+  using A = args::pointwise;
   const ScalarType t = operands_dtype(c);
   check_factor(c, t);
-  check_numbers(c, 2, t);
+  check_numbers(c, A::alpha, t);
   finish(c, t, t);
 }
 
@@ -134,90 +138,101 @@ TENON_INFER(pointwise_float) {
 
 // Numbers are settings, not operands.
 TENON_INFER(pointwise_same) {
+  using A = args::pointwise_same;
   const ScalarType t = tensors_dtype(c);
   finish(c, t, t);
-  check_numbers(c, 1, t);
+  check_numbers(c, A::end, t);
 }
 
 TENON_INFER(pointwise_softshrink) {
+  using A = args::pointwise_softshrink;
   infer_pointwise_same(c);
-  const double lambd = c.scalar(1).toDouble();
+  const double lambd = c.scalar(A::lambd).toDouble();
   if (!(lambd >= 0)) fail<ValueError>(c, "argument 'lambd' must not be negative, got ", lambd);
 }
 
 TENON_INFER(pointwise_hardtanh) {
+  using A = args::pointwise_hardtanh;
   infer_pointwise_same(c);
-  check_bound(c, 1, c.compute, true);
-  check_bound(c, 2, c.compute, false);
+  check_bound(c, A::min_val, c.compute, true);
+  check_bound(c, A::max_val, c.compute, false);
 }
 
 TENON_INFER(pointwise_clamp_min) {
+  using A = args::pointwise_clamp_min;
   infer_pointwise(c);
-  check_bound(c, 1, c.compute, true);
+  check_bound(c, A::min, c.compute, true);
 }
 
 TENON_INFER(pointwise_clamp_max) {
+  using A = args::pointwise_clamp_max;
   infer_pointwise(c);
-  check_bound(c, 1, c.compute, false);
+  check_bound(c, A::max, c.compute, false);
 }
 
 TENON_INFER(pointwise_bool) { finish(c, operands_dtype(c), ScalarType::Bool); }
 
 TENON_INFER(pointwise_clamp) {
-  if (c.none(1) && c.none(2)) fail<ValueError>(c, "At least one of 'min' or 'max' must not be None");
-  const ScalarType t = c.promoted({0, 1, 2});
+  using A = args::pointwise_clamp;
+  if (c.none(A::min) && c.none(A::max)) fail<ValueError>(c, "At least one of 'min' or 'max' must not be None");
+  const ScalarType t = c.promoted({A::self, A::min, A::max});
   check_inplace(c, t);
-  check_bound(c, 1, t, true);
-  check_bound(c, 2, t, false);
+  check_bound(c, A::min, t, true);
+  check_bound(c, A::max, t, false);
   c.compute = t;
-  c.cast(0);
-  c.set_like(0, c.tensor(0), t);
+  c.cast(A::self);
+  c.set_like(0, c.tensor(A::self), t);
 }
 
 TENON_INFER(pointwise_pow) {
-  const ScalarType t = c.promoted({0, 1});
-  if (isIntegralType(t, true) && c.scalar(1).toLong() < 0) {
+  using A = args::pointwise_pow;
+  const ScalarType t = c.promoted({A::self, A::exponent});
+  if (isIntegralType(t, true) && c.scalar(A::exponent).toLong() < 0) {
     fail<ValueError>(c, "Integers to negative integer powers are not allowed.");
   }
-  if (t != ScalarType::Float) c.check_fits(1, t);
+  if (t != ScalarType::Float) c.check_fits(A::exponent, t);
   finish(c, t, t);
 }
 
 // The condition chooses; only what it chooses from is promoted.
 TENON_INFER(pointwise_where) {
-  const TensorImpl& condition = c.tensor(0);
+  using A = args::pointwise_where;
+  const TensorImpl& condition = c.tensor(A::condition);
   if (condition.dtype != ScalarType::Bool && condition.dtype != ScalarType::Byte) {
-    fail<TypeError>(c, "expected ", c.arg(0), " to be a boolean tensor, got ", toString(condition.dtype));
+    fail<TypeError>(c, "expected ", c.arg(A::condition), " to be a boolean tensor, got ", toString(condition.dtype));
   }
-  const ScalarType t = c.promoted({1, 2});
+  const ScalarType t = c.promoted({A::self, A::other});
   for (int i : {1, 2}) {
     const bool short_float = t == ScalarType::Half || t == ScalarType::BFloat16;  // an infinity there
     if (!is_tensor(c, i) && !short_float) c.check_fits(i, t);
   }
   c.compute = t;
-  take_tensors(c, 1);
-  c.expand(0);
-  c.broadcast_shape(0, {0, 1, 2}, t);
+  take_tensors(c, A::self);
+  c.expand(A::condition);
+  c.broadcast_shape(0, {A::condition, A::self, A::other}, t);
 }
 
 TENON_INFER(pointwise_uniform) {
-  const ScalarType a = c.tensor(0).dtype, b = c.tensor(1).dtype;
+  using A = args::pointwise_uniform;
+  const ScalarType a = c.tensor(A::self).dtype, b = c.tensor(A::values).dtype;
   if (a != b) fail<TypeError>(c, "both arguments must have one dtype, got ", toString(a), " and ", toString(b));
   finish(c, a, a);
 }
 
 TENON_INFER(frexp) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::frexp;
+  const TensorImpl& t = c.tensor(A::self);
   c.set_like(0, t, t.dtype);
   c.set_like(1, t, ScalarType::Int);
 }
 
 TENON_INFER(polygamma) {
-  if (c.integer(0) < 0) fail<ValueError>(c, "polygamma(n, x) needs a non-negative n, got ", c.integer(0));
-  const ScalarType t = as_float(c.tensor(1).dtype);
+  using A = args::polygamma;
+  if (c.integer(A::n) < 0) fail<ValueError>(c, "polygamma(n, x) needs a non-negative n, got ", c.integer(A::n));
+  const ScalarType t = as_float(c.tensor(A::self).dtype);
   c.compute = t;
-  c.cast(1);
-  c.set_like(0, c.tensor(1), t);
+  c.cast(A::self);
+  c.set_like(0, c.tensor(A::self), t);
 }
 
 }  // namespace tenon::core

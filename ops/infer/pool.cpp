@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of pooling.
+#include "infer_args.gen.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
@@ -50,11 +51,12 @@ void window_sizes(Infer& c, int at_self, int nd, bool dilated, bool ceil_mode, i
 }
 
 void max_pool(Infer& c, int nd) {
-  check_input(c, 0, nd);
+  using A = args::max_pool2d;
+  check_input(c, A::self, nd);
   int64_t sizes[kMaxDims];
-  window_sizes(c, 0, nd, true, c.flag(5), sizes);
-  const std::size_t n = static_cast<std::size_t>(c.tensor(0).ndim());
-  c.set(0, {sizes, n}, c.tensor(0).dtype);
+  window_sizes(c, A::self, nd, true, c.flag(A::ceil_mode), sizes);
+  const std::size_t n = static_cast<std::size_t>(c.tensor(A::self).ndim());
+  c.set(0, {sizes, n}, c.tensor(A::self).dtype);
   c.set(1, {sizes, n}, kLong);
 }
 
@@ -63,17 +65,19 @@ void check_divisor(Infer& c, int at) {
 }
 
 void avg_pool(Infer& c, int nd) {
-  check_input(c, 0, nd);
-  check_divisor(c, 6);
+  using A = args::avg_pool2d;
+  check_input(c, A::self, nd);
+  check_divisor(c, A::divisor_override);
   int64_t sizes[kMaxDims];
-  window_sizes(c, 0, nd, false, c.flag(4), sizes);
-  c.set(0, {sizes, static_cast<std::size_t>(c.tensor(0).ndim())}, c.tensor(0).dtype);
+  window_sizes(c, A::self, nd, false, c.flag(A::ceil_mode), sizes);
+  c.set(0, {sizes, static_cast<std::size_t>(c.tensor(A::self).ndim())}, c.tensor(A::self).dtype);
 }
 
 void adaptive(Infer& c, int nd, bool indices) {
-  check_input(c, 0, nd);
-  const TensorImpl& self = c.tensor(0);
-  const IntArrayRef size = c.ints(1);
+  using A = args::adaptive_max_pool2d;
+  check_input(c, A::self, nd);
+  const TensorImpl& self = c.tensor(A::self);
+  const IntArrayRef size = c.ints(A::output_size);
   if (size.size() != static_cast<std::size_t>(nd)) {
     fail<ValueError>(c, "output_size needs ", nd, " entries, got ", text(size));
   }
@@ -92,7 +96,8 @@ void adaptive(Infer& c, int nd, bool indices) {
 
 // Rows with the signature (grad_output, self, ...).
 void gradient_of_shape(Infer& c, const int64_t* sizes) {
-  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
+  using A = args::adaptive_pool2d_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &self = c.tensor(A::self);
   const IntArrayRef expected{sizes, static_cast<std::size_t>(self.ndim())};
   if (grad.dtype != self.dtype) {
     fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
@@ -105,7 +110,8 @@ void gradient_of_shape(Infer& c, const int64_t* sizes) {
 }
 
 void check_indices(Infer& c, int arg) {
-  const TensorImpl &grad = c.tensor(0), &indices = c.tensor(arg);
+  using A = args::adaptive_pool2d_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &indices = c.tensor(arg);
   if (indices.sizes() != grad.sizes()) {
     fail<ValueError>(c, "indices ", text(indices.sizes()), " must have the shape of grad_output ", text(grad.sizes()));
   }
@@ -113,24 +119,26 @@ void check_indices(Infer& c, int arg) {
 }
 
 void windows_backward(Infer& c, bool dilated) {
-  const int nd = c.op.args[2].fixed;  // the kernel's entries
-  check_input(c, 1, nd);
+  using A = args::avg_pool_backward;
+  const int nd = c.op.args[A::kernel_size].fixed;  // the kernel's entries
+  check_input(c, A::self, nd);
   int64_t sizes[kMaxDims];
-  if (!dilated) check_divisor(c, 7);
-  window_sizes(c, 1, nd, dilated, c.flag(dilated ? 6 : 5), sizes);
+  if (!dilated) check_divisor(c, A::divisor_override);
+  window_sizes(c, A::self, nd, dilated, c.flag(dilated ? 6 : 5), sizes);
   gradient_of_shape(c, sizes);
 }
 
 // The gradient itself says how many cells there are.
 void adaptive_backward(Infer& c, int nd) {
-  check_input(c, 1, nd);
-  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
+  using A = args::adaptive_pool2d_backward;
+  check_input(c, A::self, nd);
+  const TensorImpl &grad = c.tensor(A::grad_output), &self = c.tensor(A::self);
   int64_t sizes[kMaxDims];
   for (int d = 0; d < self.ndim(); ++d) {
     sizes[d] = d < self.ndim() - nd || grad.ndim() != self.ndim() ? self.size(d) : grad.size(d);
   }
   gradient_of_shape(c, sizes);
-  if (c.op.n_args > 2) check_indices(c, 2);
+  if (c.op.n_args > 2) check_indices(c, A::indices);
 }
 
 }  // namespace
@@ -145,8 +153,9 @@ TENON_INFER(adaptive_max_pool2d) { adaptive(c, 2, true); }
 TENON_INFER(adaptive_max_pool3d) { adaptive(c, 3, true); }
 
 TENON_INFER(max_pool_backward) {
+  using A = args::max_pool_backward;
   windows_backward(c, true);
-  check_indices(c, 7);
+  check_indices(c, A::indices);
 }
 TENON_INFER(avg_pool_backward) { windows_backward(c, false); }
 TENON_INFER(adaptive_pool2d_backward) { adaptive_backward(c, 2); }

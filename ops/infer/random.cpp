@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer_args.gen.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
@@ -15,7 +16,8 @@ namespace {
 void reserve(Infer& c, const TensorImpl& t, int words) { c.random_count = static_cast<uint64_t>(t.numel) * words; }
 
 void fill_like_self(Infer& c) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::bernoulli_float;
+  const TensorImpl& t = c.tensor(A::self);
   c.set(0, t.sizes(), t.dtype);
   reserve(c, t, t.dtype == kDouble ? 2 : 1);
 }
@@ -58,7 +60,8 @@ void check_holds(Infer& c, int64_t v, ScalarType t) {
 }
 
 void integers(Infer& c, int64_t from, int64_t last, bool wide) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::random_from;
+  const TensorImpl& t = c.tensor(A::self);
   if (last < from) fail<ValueError>(c, "the range is empty: 'from' ", from, " must not be above ", last);
   check_holds(c, from, t.dtype);
   check_holds(c, last, t.dtype);
@@ -76,8 +79,9 @@ TENON_INFER(random_fill) { fill_like_self(c); }
 
 // Bounds that the dtype holds, the second not below the first, and a distance that it holds, too.
 TENON_INFER(uniform_fill) {
-  const double from = c.number(1), to = c.number(2);
-  const ScalarType t = c.tensor(0).dtype;
+  using A = args::uniform_fill;
+  const double from = c.number(A::from), to = c.number(A::to);
+  const ScalarType t = c.tensor(A::self).dtype;
   for (int i : {1, 2}) {
     if (!std::isfinite(c.number(i))) fail<ValueError>(c, c.arg(i), " must be finite, got ", c.number(i));
     c.check_fits(i, t);
@@ -90,95 +94,106 @@ TENON_INFER(uniform_fill) {
 }
 
 TENON_INFER(normal_fill) {
-  if (!(c.number(2) >= 0)) fail<ValueError>(c, "argument 'std' must not be negative, got ", c.number(2));
+  using A = args::normal_fill;
+  if (!(c.number(A::std) >= 0)) fail<ValueError>(c, "argument 'std' must not be negative, got ", c.number(A::std));
   fill_like_self(c);
   c.random_count = (c.random_count + 1) / 2 * 2;  // numbers come in pairs
-  if (c.tensor(0).dtype == kDouble) c.random_count = (static_cast<uint64_t>(c.tensor(0).numel) + 1) / 2 * 4;
+  if (c.tensor(A::self).dtype == kDouble) c.random_count = (static_cast<uint64_t>(c.tensor(A::self).numel) + 1) / 2 * 4;
 }
 
 TENON_INFER(exponential_fill) {
-  if (!(c.number(1) > 0)) fail<ValueError>(c, "argument 'lambd' must be positive, got ", c.number(1));
+  using A = args::exponential_fill;
+  if (!(c.number(A::lambd) > 0)) fail<ValueError>(c, "argument 'lambd' must be positive, got ", c.number(A::lambd));
   fill_like_self(c);
 }
 
 TENON_INFER(random_from) {
-  int64_t from = c.integer(1);
-  if (c.none(2)) {
+  using A = args::random_from;
+  int64_t from = c.integer(A::from);
+  if (c.none(A::to)) {
     integers(c, from, INT64_MAX, true);
     return;
   }
-  if (c.integer(2) <= from) {
-    fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", c.integer(2));
+  if (c.integer(A::to) <= from) {
+    fail<ValueError>(c, "the range is empty: 'from' ", from, " must be below 'to' ", c.integer(A::to));
   }
-  const int64_t last = c.integer(2) - 1;  // bounded: above `from`
+  const int64_t last = c.integer(A::to) - 1;  // bounded: above `from`
   integers(c, from, last, above_32_bits(from, last));
 }
 
 TENON_INFER(random_to) {
-  if (c.integer(1) <= 0) fail<ValueError>(c, "the range is empty: 'to' must be positive, got ", c.integer(1));
-  const int64_t last = c.integer(1) - 1;  // bounded: positive
+  using A = args::random_to;
+  if (c.integer(A::to) <= 0) fail<ValueError>(c, "the range is empty: 'to' must be positive, got ", c.integer(A::to));
+  const int64_t last = c.integer(A::to) - 1;  // bounded: positive
   integers(c, 0, last, above_32_bits(0, last));
 }
 
 TENON_INFER(random_range) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::random_range;
+  const TensorImpl& t = c.tensor(A::self);
   c.set(0, t.sizes(), t.dtype);
   reserve(c, t, t.dtype == kLong || t.dtype == kDouble ? 2 : 1);
 }
 
 TENON_INFER(bernoulli_tensor) {
-  if (!isFloatingType(c.tensor(1).dtype)) {
-    fail<TypeError>(c, "argument 'p' must be floating, got ", dtype_name(c.tensor(1).dtype));
+  using A = args::bernoulli_tensor;
+  if (!isFloatingType(c.tensor(A::p).dtype)) {
+    fail<TypeError>(c, "argument 'p' must be floating, got ", dtype_name(c.tensor(A::p).dtype));
   }
   fill_like_self(c);
-  c.expand_to(1, c.tensor(0).sizes());
+  c.expand_to(A::p, c.tensor(A::self).sizes());
 }
 
 TENON_INFER(bernoulli_float) {
-  check_probability(c, c.number(1));
+  using A = args::bernoulli_float;
+  check_probability(c, c.number(A::p));
   fill_like_self(c);
 }
 
 TENON_INFER(native_dropout) {
-  check_probability(c, c.number(1));
+  using A = args::native_dropout;
+  check_probability(c, c.number(A::p));
   fill_like_self(c);
-  c.set(1, c.tensor(0).sizes(), kBool);
-  c.draws = c.none(2) || c.flag(2);
+  c.set(1, c.tensor(A::input).sizes(), kBool);
+  c.draws = c.none(A::train) || c.flag(A::train);
 }
 
 TENON_INFER(native_dropout_backward) {
-  const TensorImpl &grad = c.tensor(0), &mask = c.tensor(1);
+  using A = args::native_dropout_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &mask = c.tensor(A::mask);
   if (mask.dtype != kBool) fail<TypeError>(c, "argument 'mask' must be bool, got ", dtype_name(mask.dtype));
   if (mask.sizes() != grad.sizes()) {
     fail<ValueError>(c, "shapes ", text(grad.sizes()), " and ", text(mask.sizes()), " differ");
   }
   c.compute = isFloatingType(grad.dtype) ? grad.dtype : get_default_dtype();
-  c.cast(0);
+  c.cast(A::grad_output);
   c.set(0, grad.sizes(), c.compute);
 }
 
 TENON_INFER(multinomial) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::multinomial;
+  const TensorImpl& t = c.tensor(A::self);
   if (t.ndim() != 1 && t.ndim() != 2)
     fail<ValueError>(c, "expected a vector or a matrix of weights, got ", t.ndim(), " dimensions");
-  int64_t n = c.integer(1), weights = t.size(t.ndim() - 1), rows = t.ndim() == 2 ? t.size(0) : 1;
+  int64_t n = c.integer(A::num_samples), weights = t.size(t.ndim() - 1), rows = t.ndim() == 2 ? t.size(0) : 1;
   if (n <= 0) fail<ValueError>(c, "argument 'num_samples' must be positive, got ", n);
-  if (!c.flag(2) && n > weights) {
+  if (!c.flag(A::replacement) && n > weights) {
     fail<ValueError>(c, "cannot draw ", n, " of ", weights, " without replacement");
   }
   int64_t sizes[2] = {rows, n};
   c.set(0, t.ndim() == 2 ? IntArrayRef(sizes, 2) : IntArrayRef(sizes + 1, 1), kLong);
-  c.random_count = static_cast<uint64_t>(rows) * (c.flag(2) ? n : weights) * 2;
+  c.random_count = static_cast<uint64_t>(rows) * (c.flag(A::replacement) ? n : weights) * 2;
 }
 
 TENON_INFER(randperm) {
-  if (c.integer(0) < 0) fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(0));
-  ScalarType dtype = c.dtype(2, kLong);
-  check_holds(c, std::max<int64_t>(0, c.integer(0) - 1), dtype);  // bounded: not negative
-  c.set_device(4);
+  using A = args::randperm;
+  if (c.integer(A::n) < 0) fail<ValueError>(c, "argument 'n' must not be negative, got ", c.integer(A::n));
+  ScalarType dtype = c.dtype(A::dtype, kLong);
+  check_holds(c, std::max<int64_t>(0, c.integer(A::n) - 1), dtype);  // bounded: not negative
+  c.set_device(A::device);
   c.checked = dtype;
-  c.set(0, c.integer(0), dtype);
-  c.random_count = static_cast<uint64_t>(c.integer(0)) * 2;
+  c.set(0, c.integer(A::n), dtype);
+  c.random_count = static_cast<uint64_t>(c.integer(A::n)) * 2;
 }
 
 }  // namespace tenon::core

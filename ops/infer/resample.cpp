@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of resampling, of borders made of the elements themselves, and of samples at positions of a grid.
+#include "infer_args.gen.h"
 #include "ops/infer/window.h"
 
 namespace tenon::core {
 namespace {
 
 void need_sizes(Infer& c, IntArrayRef sizes, std::size_t nd) {
+  using A = args::upsample;
   bool positive = sizes.size() == nd;
   for (int64_t s : sizes) positive = positive && s > 0;
-  if (!positive) fail<ValueError>(c, c.arg(1), " must be ", nd, " positive sizes, got ", text(sizes));
+  if (!positive) fail<ValueError>(c, c.arg(A::output_size), " must be ", nd, " positive sizes, got ", text(sizes));
 }
 
 // An input [C, spatial...] or [N, C, spatial...], of which only the batch may be empty.
@@ -45,14 +47,16 @@ void padded_sizes(Infer& c, const TensorImpl& self, int at, bool reflect, int64_
 }
 
 void pad_ends(Infer& c, bool reflect) {
-  const TensorImpl& self = c.tensor(0);
+  using A = args::reflection_pad;
+  const TensorImpl& self = c.tensor(A::self);
   int64_t sizes[kMaxDims];
   padded_sizes(c, self, 1, reflect, sizes);
   c.set(0, {sizes, static_cast<std::size_t>(self.ndim())}, self.dtype);
 }
 
 void pad_ends_backward(Infer& c, bool reflect) {
-  const TensorImpl &grad = c.tensor(0), &self = c.tensor(1);
+  using A = args::reflection_pad_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &self = c.tensor(A::self);
   if (grad.dtype != self.dtype) {
     fail<TypeError>(c, "grad_output has dtype ", dtype_name(grad.dtype), " but self has ", dtype_name(self.dtype));
   }
@@ -60,7 +64,7 @@ void pad_ends_backward(Infer& c, bool reflect) {
   padded_sizes(c, self, 2, reflect, sizes);
   if (!grad.sizes().equals({sizes, static_cast<std::size_t>(self.ndim())})) {
     fail<ValueError>(c, "grad_output ", text(grad.sizes()), " does not fit self ", text(self.sizes()), " and padding ",
-                     text(c.ints(2)));
+                     text(c.ints(A::padding)));
   }
   c.set(0, self.sizes(), self.dtype);
 }
@@ -74,7 +78,8 @@ void check_sampling(Infer& c, int at, int nd) {
 }
 
 void sample(Infer& c, int nd) {
-  const TensorImpl &input = c.tensor(0), &grid = c.tensor(1);
+  using A = args::grid_sampler_2d;
+  const TensorImpl &input = c.tensor(A::input), &grid = c.tensor(A::grid);
   if (input.dtype != grid.dtype) {
     fail<TypeError>(c, "expected input and grid to have same dtype, but input has ", dtype_name(input.dtype),
                     " and grid has ", dtype_name(grid.dtype));
@@ -97,7 +102,7 @@ void sample(Infer& c, int nd) {
     fail<ValueError>(c, "expected input to have non-empty spatial dimensions, but input has sizes ",
                      text(input.sizes()), " with dimension ", d, " being empty");
   }
-  check_sampling(c, 2, nd);
+  check_sampling(c, A::interpolation_mode, nd);
   int64_t sizes[kMaxDims] = {input.size(0), input.size(1)};
   for (int d = 0; d < nd; ++d) sizes[d + 2] = grid.size(d + 1);
   c.set(0, {sizes, static_cast<std::size_t>(nd + 2)}, input.dtype);
@@ -106,9 +111,10 @@ void sample(Infer& c, int nd) {
 }  // namespace
 
 TENON_INFER(upsample) {
-  const TensorImpl& self = c.tensor(0);
-  const IntArrayRef size = c.ints(1);
-  const int nd = c.fixed(1);
+  using A = args::upsample;
+  const TensorImpl& self = c.tensor(A::self);
+  const IntArrayRef size = c.ints(A::output_size);
+  const int nd = c.fixed(A::output_size);
   if (self.ndim() != nd + 2) fail<ValueError>(c, "needs ", nd + 2, "-D input, got ", self.ndim(), "-D");
   need_sizes(c, size, static_cast<std::size_t>(nd));
   need_planes(c, self, nd);
@@ -118,9 +124,10 @@ TENON_INFER(upsample) {
 }
 
 TENON_INFER(upsample_backward) {
-  const TensorImpl& grad = c.tensor(0);
-  const IntArrayRef size = c.ints(1), input = c.ints(2);
-  need_sizes(c, size, static_cast<std::size_t>(c.fixed(1)));
+  using A = args::upsample_backward;
+  const TensorImpl& grad = c.tensor(A::grad_output);
+  const IntArrayRef size = c.ints(A::output_size), input = c.ints(A::input_size);
+  need_sizes(c, size, static_cast<std::size_t>(c.fixed(A::output_size)));
   bool fits = grad.ndim() == static_cast<int>(input.size());
   for (int d = 0; fits && d < grad.ndim(); ++d) {
     const std::size_t i = static_cast<std::size_t>(d);
@@ -144,8 +151,9 @@ TENON_INFER(grid_sampler_3d) { sample(c, 3); }
 namespace {
 
 void sample_backward(Infer& c, int nd) {
-  const TensorImpl &grad = c.tensor(0), &input = c.tensor(1), &grid = c.tensor(2);
-  check_sampling(c, 3, nd);
+  using A = args::grid_sampler_2d_backward;
+  const TensorImpl &grad = c.tensor(A::grad_output), &input = c.tensor(A::input), &grid = c.tensor(A::grid);
+  check_sampling(c, A::interpolation_mode, nd);
   bool fits = input.ndim() == nd + 2 && grad.ndim() == nd + 2 && grid.ndim() == nd + 2 && grid.size(nd + 1) == nd &&
               input.size(0) == grid.size(0) && grad.size(0) == input.size(0) && grad.size(1) == input.size(1);
   for (int d = 0; fits && d < nd; ++d) fits = grad.size(d + 2) == grid.size(d + 1);
@@ -159,8 +167,8 @@ void sample_backward(Infer& c, int nd) {
   }
   c.set(0, input.sizes(), input.dtype);
   c.set(1, grid.sizes(), grid.dtype);
-  if (!c.bit(6, 0)) c.set_undefined(0);
-  if (!c.bit(6, 1)) c.set_undefined(1);
+  if (!c.bit(A::output_mask, 0)) c.set_undefined(0);
+  if (!c.bit(A::output_mask, 1)) c.set_undefined(1);
 }
 
 }  // namespace

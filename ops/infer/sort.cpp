@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 // An element of each slice along `dim`, and where it was.
 void one_of_each_slice(Infer& c, int dim, bool keepdim) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::kthvalue;
+  const TensorImpl& t = c.tensor(A::self);
   int64_t sizes[kMaxDims];
   int n = 0;
   for (int d = 0; d < t.ndim(); ++d) {
@@ -29,16 +31,18 @@ void one_of_each_slice(Infer& c, int dim, bool keepdim) {
 }  // namespace
 
 TENON_INFER(sort) {
-  const TensorImpl& t = c.tensor(0);
-  c.dim(c.integer(2), t.ndim());
+  using A = args::sort;
+  const TensorImpl& t = c.tensor(A::self);
+  c.dim(c.integer(A::dim), t.ndim());
   c.set(0, t.sizes(), t.dtype);
   c.set(1, t.sizes(), kLong);
 }
 
 TENON_INFER(topk) {
-  const TensorImpl& t = c.tensor(0);
-  int dim = c.dim(c.integer(2), t.ndim());
-  int64_t k = c.integer(1), size = t.ndim() ? t.size(dim) : 1;
+  using A = args::topk;
+  const TensorImpl& t = c.tensor(A::self);
+  int dim = c.dim(c.integer(A::dim), t.ndim());
+  int64_t k = c.integer(A::k), size = t.ndim() ? t.size(dim) : 1;
   if (k < 0 || k > size) fail<ValueError>(c, "k is ", k, " but dimension ", dim, " has size ", size);
   int64_t sizes[kMaxDims];
   std::copy(t.sizes().begin(), t.sizes().end(), sizes);
@@ -49,24 +53,27 @@ TENON_INFER(topk) {
 }
 
 TENON_INFER(kthvalue) {
-  const TensorImpl& t = c.tensor(0);
-  int dim = c.dim(c.integer(2), t.ndim());
-  int64_t k = c.integer(1), size = t.ndim() ? t.size(dim) : 1;
+  using A = args::kthvalue;
+  const TensorImpl& t = c.tensor(A::self);
+  int dim = c.dim(c.integer(A::dim), t.ndim());
+  int64_t k = c.integer(A::k), size = t.ndim() ? t.size(dim) : 1;
   if (k < 1 || k > size) fail<ValueError>(c, "k is ", k, " but must be in [1, ", size, "] for dimension ", dim);
-  one_of_each_slice(c, dim, c.flag(3));
+  one_of_each_slice(c, dim, c.flag(A::keepdim));
 }
 
 TENON_INFER(mode) {
-  const TensorImpl& t = c.tensor(0);
-  int dim = c.dim(c.integer(1), t.ndim());
+  using A = args::mode;
+  const TensorImpl& t = c.tensor(A::self);
+  int dim = c.dim(c.integer(A::dim), t.ndim());
   if (t.ndim() && t.size(dim) == 0) {
     fail<IndexError>(c, "Expected reduction dim ", dim, " to have non-zero size.");
   }
-  one_of_each_slice(c, dim, c.flag(2));
+  one_of_each_slice(c, dim, c.flag(A::keepdim));
 }
 
 TENON_INFER(histogram) {
-  const TensorImpl &t = c.tensor(0), &edges = c.tensor(1), *weight = c.tensor_or_null(2);
+  using A = args::histogram;
+  const TensorImpl &t = c.tensor(A::self), &edges = c.tensor(A::edges), *weight = c.tensor_or_null(A::weight);
   if (edges.ndim() != 1 || edges.numel == 0) {
     fail<ValueError>(c, "bins must be a vector with at least one element, got ", text(edges.sizes()));
   }
@@ -82,32 +89,37 @@ TENON_INFER(histogram) {
 }
 
 TENON_INFER(histc) {
-  const TensorImpl& t = c.tensor(0);
-  if (c.integer(1) <= 0) fail<ValueError>(c, "bins must be > 0, got ", c.integer(1));
-  const double low = c.scalar(2).toDouble(), high = c.scalar(3).toDouble();
+  using A = args::histc;
+  const TensorImpl& t = c.tensor(A::self);
+  if (c.integer(A::bins) <= 0) fail<ValueError>(c, "bins must be > 0, got ", c.integer(A::bins));
+  const double low = c.scalar(A::min).toDouble(), high = c.scalar(A::max).toDouble();
   if (!(low <= high)) fail<ValueError>(c, "max must be larger than min, got ", low, " and ", high);
   if (std::isinf(low) || std::isinf(high)) fail<ValueError>(c, "range of [", low, ", ", high, "] is not finite");
-  const int64_t bins = c.integer(1);
+  const int64_t bins = c.integer(A::bins);
   c.set(0, IntArrayRef(bins), t.dtype);
 }
 
 // Sized by the kernels.
 TENON_INFER(unique2) {
-  c.set(0, IntArrayRef(), c.tensor(0).dtype);
+  using A = args::unique2;
+  c.set(0, IntArrayRef(), c.tensor(A::self).dtype);
   c.set(1, IntArrayRef(), kLong);
   c.set(2, IntArrayRef(), kLong);
 }
 TENON_INFER(unique_dim) {
-  c.dim(c.integer(1), c.tensor(0).ndim());
+  using A = args::unique_dim;
+  c.dim(c.integer(A::dim), c.tensor(A::self).ndim());
   infer_unique2(c);
 }
 TENON_INFER(unique_consecutive) {
-  if (!c.none(3)) c.dim(c.integer(3), c.tensor(0).ndim());
+  using A = args::unique_consecutive;
+  if (!c.none(A::dim)) c.dim(c.integer(A::dim), c.tensor(A::self).ndim());
   infer_unique2(c);
 }
 
 TENON_INFER(searchsorted) {
-  const TensorImpl &row = c.tensor(0), &t = c.tensor(1);
+  using A = args::searchsorted;
+  const TensorImpl &row = c.tensor(A::sorted_sequence), &t = c.tensor(A::self);
   if (row.dtype != t.dtype) {
     fail<TypeError>(c, "expected ", dtype_name(row.dtype), " but found ", dtype_name(t.dtype), " for argument 'self'");
   }
@@ -117,23 +129,24 @@ TENON_INFER(searchsorted) {
   if (!fits) {
     fail<ValueError>(c, "rows of shape ", text(row.sizes()), " do not match 'self' of shape ", text(t.sizes()));
   }
-  if (!c.none(4)) {
-    std::string_view side(c.in[4].u.str, c.in[4].len);
+  if (!c.none(A::side)) {
+    std::string_view side(c.in[A::side].u.str, c.in[A::side].len);
     if (side != "left" && side != "right")
       fail<ValueError>(c, "argument 'side' must be left or right, got '", side, "'");
-    if (side == "left" && c.flag(3)) fail<ValueError>(c, "side 'left' contradicts right=true");
+    if (side == "left" && c.flag(A::right)) fail<ValueError>(c, "side 'left' contradicts right=true");
   }
-  if (const TensorImpl* sorter = c.tensor_or_null(5)) {
+  if (const TensorImpl* sorter = c.tensor_or_null(A::sorter)) {
     if (sorter->sizes() != row.sizes() || sorter->dtype != kLong) {
       fail<ValueError>(c, "argument 'sorter' must be int64 with the shape of 'sorted_sequence', got ",
                        text(sorter->sizes()));
     }
   }
-  c.set(0, t.sizes(), c.flag(2) ? kInt : kLong);
+  c.set(0, t.sizes(), c.flag(A::out_int32) ? kInt : kLong);
 }
 
 TENON_INFER(repeat_interleave) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::repeat_interleave;
+  const TensorImpl& t = c.tensor(A::repeats);
   if (t.ndim() != 1) fail<ValueError>(c, "argument 'repeats' must have 1 dimension, got ", t.ndim());
   if (t.dtype != kLong && t.dtype != kInt) {
     fail<TypeError>(c, "argument 'repeats' must be int64 or int32, got ", dtype_name(t.dtype));

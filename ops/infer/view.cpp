@@ -3,6 +3,7 @@
 // Geometry of views. Offsets count elements from the start of the storage.
 #include <algorithm>
 
+#include "infer_args.gen.h"
 #include "tenon/core/error.h"
 #include "tenon/core/infer.h"
 
@@ -26,7 +27,8 @@ struct Shape {
 
 // The view of argument 0 whose first element is `offset` elements past that of the argument.
 void finish(Infer& c, const Shape& s, int64_t offset = 0) {
-  c.set_view(0, 0, s.sizes(), s.strides(), c.tensor(0).storage_offset() + offset);
+  using A = args::alias;
+  c.set_view(0, A::self, s.sizes(), s.strides(), c.tensor(A::self).storage_offset() + offset);
 }
 
 // Of views that may have more elements than what they are a view of.
@@ -34,8 +36,9 @@ void check_numel(Infer& c, const Shape& s) { (void)product(s.size, s.n).get(c.op
 
 // By how many elements view and argument begin apart. Only where there are no elements it can be beyond 64 bits.
 int64_t distance(Infer& c, int64_t steps, int64_t stride) {
-  return (Size(steps) * stride + c.tensor(0).storage_offset()).get(c.op.name, "the offset") -
-         c.tensor(0).storage_offset();
+  using A = args::diagonal;
+  return (Size(steps) * stride + c.tensor(A::self).storage_offset()).get(c.op.name, "the offset") -
+         c.tensor(A::self).storage_offset();
 }
 
 void copy_dims(Infer& c, const TensorImpl& t, Shape& s) {
@@ -106,23 +109,25 @@ bool view_strides(const TensorImpl& t, IntArrayRef shape, int64_t* strides) {
 }
 
 TENON_INFER(view) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::view;
+  const TensorImpl& t = c.tensor(A::self);
   Shape s;
-  resolve_shape(c, c.ints(1), t.numel, s);
+  resolve_shape(c, c.ints(A::size), t.numel, s);
   if (!view_strides(t, s.sizes(), s.stride)) {
     fail<ValueError>(c, "view is incompatible with strides ", text(t.strides()), " of sizes ", text(t.sizes()),
-                     ": shape ", text(c.ints(1)), " would need a copy; use reshape or contiguous");
+                     ": shape ", text(c.ints(A::size)), " would need a copy; use reshape or contiguous");
   }
   finish(c, s);
 }
 
 TENON_INFER(as_strided) {
-  const TensorImpl& t = c.tensor(0);
-  IntArrayRef size = c.ints(1), stride = c.ints(2);
+  using A = args::as_strided;
+  const TensorImpl& t = c.tensor(A::self);
+  IntArrayRef size = c.ints(A::size), stride = c.ints(A::stride);
   if (size.size() != stride.size()) {
     fail<ValueError>(c, "size ", text(size), " and stride ", text(stride), " differ in length");
   }
-  int64_t offset = c.integer(3, t.storage_offset());
+  int64_t offset = c.integer(A::storage_offset, t.storage_offset());
   if (offset < 0) fail<ValueError>(c, "storage_offset is ", offset, " but must not be negative");
   Shape s;
   Size reach = offset;  // of the last element
@@ -144,12 +149,13 @@ TENON_INFER(as_strided) {
                      " but the storage holds ", held);
   }
   check_numel(c, s);
-  c.set_view(0, 0, s.sizes(), s.strides(), offset);
+  c.set_view(0, A::self, s.sizes(), s.strides(), offset);
 }
 
 TENON_INFER(expand) {
-  const TensorImpl& t = c.tensor(0);
-  IntArrayRef want = c.ints(1);
+  using A = args::expand;
+  const TensorImpl& t = c.tensor(A::self);
+  IntArrayRef want = c.ints(A::size);
   int lead = static_cast<int>(want.size()) - t.ndim();
   if (lead < 0) {
     fail<ValueError>(c, "cannot expand a tensor of ", t.ndim(), " dimensions to the shorter shape ", text(want));
@@ -170,8 +176,9 @@ TENON_INFER(expand) {
 }
 
 TENON_INFER(permute) {
-  const TensorImpl& t = c.tensor(0);
-  IntArrayRef dims = c.ints(1);
+  using A = args::permute;
+  const TensorImpl& t = c.tensor(A::self);
+  IntArrayRef dims = c.ints(A::dims);
   if (static_cast<int>(dims.size()) != t.ndim()) {
     fail<ValueError>(c, "argument 'dims' ", text(dims), " must name all ", t.ndim(), " dimensions");
   }
@@ -187,8 +194,9 @@ TENON_INFER(permute) {
 }
 
 TENON_INFER(transpose) {
-  const TensorImpl& t = c.tensor(0);
-  int a = c.dim(c.integer(1), t.ndim()), b = c.dim(c.integer(2), t.ndim());
+  using A = args::transpose;
+  const TensorImpl& t = c.tensor(A::self);
+  int a = c.dim(c.integer(A::dim0), t.ndim()), b = c.dim(c.integer(A::dim1), t.ndim());
   Shape s;
   copy_dims(c, t, s);
   if (t.ndim() > 0) {
@@ -200,8 +208,9 @@ TENON_INFER(transpose) {
 
 // The last dimension is cut into smaller or joined into larger elements.
 TENON_INFER(view_dtype) {
-  const TensorImpl& t = c.tensor(0);
-  const ScalarType dtype = c.dtype(1, t.dtype);
+  using A = args::view_dtype;
+  const TensorImpl& t = c.tensor(A::self);
+  const ScalarType dtype = c.dtype(A::dtype, t.dtype);
   const int64_t from = t.itemsize(), to = item_size(dtype);
   Shape s;
   copy_dims(c, t, s);
@@ -232,7 +241,8 @@ TENON_INFER(view_dtype) {
 }
 
 TENON_INFER(t) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::t;
+  const TensorImpl& t = c.tensor(A::self);
   if (t.ndim() > 2) fail<ValueError>(c, "expected at most 2 dimensions but 'self' has ", t.ndim());
   Shape s;
   for (int d = t.ndim() - 1; d >= 0; --d) s.push(c, t.size(d), t.stride(d));
@@ -240,10 +250,11 @@ TENON_INFER(t) {
 }
 
 TENON_INFER(select) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::select;
+  const TensorImpl& t = c.tensor(A::self);
   if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
-  int d = c.dim(c.integer(1), t.ndim());
-  int64_t i = c.integer(2);
+  int d = c.dim(c.integer(A::dim), t.ndim());
+  int64_t i = c.integer(A::index);
   if (wrapped_index(c, i, t.size(d), d)) i += t.size(d);  // bounded: in [-size, 0)
   Shape s;
   for (int k = 0; k < t.ndim(); ++k) {
@@ -280,11 +291,12 @@ int64_t windows(Infer& c, int64_t have, int at, int64_t size, int64_t step) {
 }  // namespace
 
 TENON_INFER(slice) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::slice;
+  const TensorImpl& t = c.tensor(A::self);
   if (t.ndim() == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
-  int d = c.dim(c.integer(1), t.ndim());
-  int64_t size = t.size(d), step = c.integer(4);
-  int64_t from = c.integer(2, 0), to = c.integer(3, size);
+  int d = c.dim(c.integer(A::dim), t.ndim());
+  int64_t size = t.size(d), step = c.integer(A::step);
+  int64_t from = c.integer(A::start, 0), to = c.integer(A::end, size);
   Shape s;
   copy_dims(c, t, s);
   s.size[d] = slice_length(c, size, from, to, step);
@@ -293,7 +305,8 @@ TENON_INFER(slice) {
 }
 
 TENON_INFER(squeeze) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::squeeze;
+  const TensorImpl& t = c.tensor(A::self);
   Shape s;
   for (int d = 0; d < t.ndim(); ++d) {
     if (t.size(d) != 1) s.push(c, t.size(d), t.stride(d));
@@ -302,8 +315,9 @@ TENON_INFER(squeeze) {
 }
 
 TENON_INFER(squeeze_dim) {
-  const TensorImpl& t = c.tensor(0);
-  int gone = c.dim(c.integer(1), t.ndim());
+  using A = args::squeeze_dim;
+  const TensorImpl& t = c.tensor(A::self);
+  int gone = c.dim(c.integer(A::dim), t.ndim());
   Shape s;
   for (int d = 0; d < t.ndim(); ++d) {
     if (d != gone || t.size(d) != 1) s.push(c, t.size(d), t.stride(d));
@@ -312,11 +326,12 @@ TENON_INFER(squeeze_dim) {
 }
 
 TENON_INFER(squeeze_dims) {
-  const TensorImpl& t = c.tensor(0);
+  using A = args::squeeze_dims;
+  const TensorImpl& t = c.tensor(A::self);
   uint64_t gone = 0;
-  for (int64_t given : c.ints(1)) {
+  for (int64_t given : c.ints(A::dim)) {
     int d = c.dim(given, t.ndim());
-    if (gone >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(1)));
+    if (gone >> d & 1) fail<ValueError>(c, "dimension ", d, " appears twice in ", text(c.ints(A::dim)));
     gone |= uint64_t{1} << d;
   }
   Shape s;
@@ -327,8 +342,9 @@ TENON_INFER(squeeze_dims) {
 }
 
 TENON_INFER(unsqueeze) {
-  const TensorImpl& t = c.tensor(0);
-  int at = c.dim(c.integer(1), t.ndim() + 1);
+  using A = args::unsqueeze;
+  const TensorImpl& t = c.tensor(A::self);
+  int at = c.dim(c.integer(A::dim), t.ndim() + 1);
   Shape s;
   for (int d = 0; d <= t.ndim(); ++d) {
     // Unsigned: without elements it may wrap.
@@ -340,9 +356,10 @@ TENON_INFER(unsqueeze) {
 }
 
 TENON_INFER(diagonal) {
-  const TensorImpl& t = c.tensor(0);
-  int64_t offset = c.integer(1);
-  int a = c.dim(c.integer(2), t.ndim()), b = c.dim(c.integer(3), t.ndim());
+  using A = args::diagonal;
+  const TensorImpl& t = c.tensor(A::self);
+  int64_t offset = c.integer(A::offset);
+  int a = c.dim(c.integer(A::dim1), t.ndim()), b = c.dim(c.integer(A::dim2), t.ndim());
   if (a == b) fail<ValueError>(c, "dim1 and dim2 are both dimension ", a);
   Shape s;
   for (int d = 0; d < t.ndim(); ++d) {
@@ -355,9 +372,10 @@ TENON_INFER(diagonal) {
 }
 
 TENON_INFER(unfold) {
-  const TensorImpl& t = c.tensor(0);
-  int at = c.dim(c.integer(1), t.ndim());
-  int64_t size = c.integer(2), step = c.integer(3);
+  using A = args::unfold;
+  const TensorImpl& t = c.tensor(A::self);
+  int at = c.dim(c.integer(A::dimension), t.ndim());
+  int64_t size = c.integer(A::size), step = c.integer(A::step);
   int64_t have = t.ndim() ? t.size(at) : 1;
   const int64_t positions = windows(c, have, at, size, step);
   Shape s;
@@ -373,8 +391,9 @@ TENON_INFER(unfold) {
 }
 
 TENON_INFER(alias) {
+  using A = args::alias;
   Shape s;
-  copy_dims(c, c.tensor(0), s);
+  copy_dims(c, c.tensor(A::self), s);
   finish(c, s);
 }
 
@@ -382,16 +401,19 @@ TENON_INFER(alias) {
 namespace {
 
 void backward_of_view(Infer& c, const Shape& view) {
-  if (c.tensor(0).sizes() != view.sizes()) {
-    fail<ValueError>(c, "a gradient of shape ", text(view.sizes()), " is expected, got ", text(c.tensor(0).sizes()));
+  using A = args::diagonal_backward;
+  if (c.tensor(A::grad_output).sizes() != view.sizes()) {
+    fail<ValueError>(c, "a gradient of shape ", text(view.sizes()), " is expected, got ",
+                     text(c.tensor(A::grad_output).sizes()));
   }
-  c.set(0, c.ints(1), c.tensor(0).dtype);
+  c.set(0, c.ints(A::input_sizes), c.tensor(A::grad_output).dtype);
 }
 
 Shape input_shape(Infer& c) {
+  using A = args::diagonal_backward;
   Shape s;
-  for (int64_t n : c.ints(1)) {
-    if (n < 0) fail<ValueError>(c, c.arg(1), " has a negative size: ", text(c.ints(1)));
+  for (int64_t n : c.ints(A::input_sizes)) {
+    if (n < 0) fail<ValueError>(c, c.arg(A::input_sizes), " has a negative size: ", text(c.ints(A::input_sizes)));
     s.push(c, n, 0);
   }
   return s;
@@ -400,10 +422,11 @@ Shape input_shape(Infer& c) {
 }  // namespace
 
 TENON_INFER(select_backward) {
+  using A = args::select_backward;
   Shape s = input_shape(c), view;
-  int at = c.dim(c.integer(2), s.n);
+  int at = c.dim(c.integer(A::dim), s.n);
   if (s.n == 0) fail<IndexError>(c, "cannot index a 0-dim tensor; use item()");
-  wrapped_index(c, c.integer(3), s.size[at], at);
+  wrapped_index(c, c.integer(A::index), s.size[at], at);
   for (int d = 0; d < s.n; ++d) {
     if (d != at) view.push(c, s.size[d], 0);
   }
@@ -411,29 +434,32 @@ TENON_INFER(select_backward) {
 }
 
 TENON_INFER(slice_backward) {
+  using A = args::slice_backward;
   Shape view = input_shape(c);
-  int d = c.dim(c.integer(2), view.n);
+  int d = c.dim(c.integer(A::dim), view.n);
   if (view.n == 0) fail<IndexError>(c, "a 0-dim tensor has no slices");
-  int64_t from = c.integer(3);
-  view.size[d] = slice_length(c, view.size[d], from, c.integer(4), c.integer(5));
+  int64_t from = c.integer(A::start);
+  view.size[d] = slice_length(c, view.size[d], from, c.integer(A::end), c.integer(A::step));
   backward_of_view(c, view);
 }
 
 TENON_INFER(diagonal_backward) {
+  using A = args::diagonal_backward;
   Shape s = input_shape(c), view;
-  int a = c.dim(c.integer(3), s.n), b = c.dim(c.integer(4), s.n);
+  int a = c.dim(c.integer(A::dim1), s.n), b = c.dim(c.integer(A::dim2), s.n);
   if (a == b) fail<ValueError>(c, "dim1 and dim2 are both dimension ", a);
   for (int d = 0; d < s.n; ++d) {
     if (d != a && d != b) view.push(c, s.size[d], 0);
   }
-  view.push(c, diagonal_length(s.size[a], s.size[b], c.integer(2)), 0);
+  view.push(c, diagonal_length(s.size[a], s.size[b], c.integer(A::offset)), 0);
   backward_of_view(c, view);
 }
 
 TENON_INFER(unfold_backward) {
+  using A = args::unfold_backward;
   Shape view = input_shape(c);
-  int at = c.dim(c.integer(2), view.n);
-  int64_t size = c.integer(3), positions = windows(c, view.n ? view.size[at] : 1, at, size, c.integer(4));
+  int at = c.dim(c.integer(A::dim), view.n);
+  int64_t size = c.integer(A::size), positions = windows(c, view.n ? view.size[at] : 1, at, size, c.integer(A::step));
   if (view.n) view.size[at] = positions;
   view.push(c, size, 0);
   backward_of_view(c, view);

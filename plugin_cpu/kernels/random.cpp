@@ -10,6 +10,7 @@
 #include "plugin_cpu/memory/elements.h"
 #include "plugin_cpu/random/floats.h"
 #include "plugin_cpu/random/words.h"
+#include "tenon/sdk/integers.h"
 #include "tenon/sdk/ops/bernoulli.h"
 #include "tenon/sdk/ops/exponential.h"
 #include "tenon/sdk/ops/native_dropout.h"
@@ -17,7 +18,6 @@
 #include "tenon/sdk/ops/normal.h"
 #include "tenon/sdk/ops/random.h"
 #include "tenon/sdk/philox.h"
-#include "tenon/sdk/whole_numbers.h"
 
 namespace tenon::cpu {
 namespace {
@@ -144,7 +144,7 @@ TN_KERNEL(random_to, random_to, dtypes("all").inplace("0=0"));
 // Up to the largest number below which the dtype holds all integers.
 tn_status random_range(Call&, Tensor out, Tensor, Generator g) {
   const DType t = out.dtype();
-  integers_to(out, g, 0, last_whole_number(t), t == kInt64 || t == kFloat64);
+  integers_to(out, g, 0, max_exact_integer(t), t == kInt64 || t == kFloat64);
   return TN_OK;
 }
 TN_KERNEL(random, random_range, dtypes("all").inplace("0=0"));

@@ -262,7 +262,7 @@ bool same_sizes(Tensor a, Tensor b) {
   return true;
 }
 
-// Whether every tensor is row-major, of the output's shape and of one dtype, as TN_CALL_ALIKE says too.
+// Whether every tensor is row-major, of the output's shape and of one dtype, as TN_CALL_UNIFORM says too.
 bool alike(const Loops& loops, DType dtype, Tensor out, std::initializer_list<Operand> in) {
   if (!out.contiguous() || loops.mask || (!loops.out_bool && out.dtype() != dtype)) return false;
   for (const Operand& o : in) {
@@ -390,7 +390,7 @@ tn_status run(const Call& call, const Loops& loops, Tensor out, std::initializer
               std::initializer_list<Param> params, Guard guard) {
   if (const Operand& first = *in.begin(); first.tensor.defined()) {
     const DType d = first.tensor.dtype();
-    if ((d == kFloat32 || d == kFloat64) && (call.alike() || alike(loops, d, out, in)) &&
+    if ((d == kFloat32 || d == kFloat64) && (call.uniform() || alike(loops, d, out, in)) &&
         (d == kFloat32 ? run_short<float>(loops, kKindF32, out, in, params)
                        : run_short<double>(loops, kKindF64, out, in, params)))
       return TN_OK;

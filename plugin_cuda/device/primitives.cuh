@@ -7,7 +7,7 @@
 
 namespace tenon::cuda {
 
-// One dimension by TN_FOLD_ code: SUM, PROD, ANY, ALL; and MAX, MIN, ARGMAX, ARGMIN.
+// One dimension by TN_REDUCE_ code: SUM, PROD, ANY, ALL; and MAX, MIN, ARGMAX, ARGMIN.
 tn_status fold_numbers(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self, int64_t dim,
                        int64_t code);
 tn_status fold_extremum(const sdk::Call& call, const sdk::Tensor& out, const sdk::Tensor& self, int64_t dim,

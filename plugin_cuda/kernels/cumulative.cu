@@ -239,13 +239,13 @@ tn_status cummin(Call& call, Tensor values, Tensor indices, Tensor self, int64_t
 }
 tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
   switch (code) {
-    case TN_FOLD_SUM:
+    case TN_REDUCE_SUM:
       return scan<Sum>(call, out, Tensor(), self, dim);
-    case TN_FOLD_PROD:
+    case TN_REDUCE_PROD:
       return scan<Product>(call, out, Tensor(), self, dim);
-    case TN_FOLD_MAX:
+    case TN_REDUCE_MAX:
       return scan<Most>(call, out, Tensor(), self, dim);
-    case TN_FOLD_MIN:
+    case TN_REDUCE_MIN:
       return scan<Least>(call, out, Tensor(), self, dim);
     default:
       return TN_DECLINED;

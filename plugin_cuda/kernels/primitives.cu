@@ -243,7 +243,7 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
 }
 
 tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
-  const bool extremum = code >= TN_FOLD_MAX && code <= TN_FOLD_ARGMIN;
+  const bool extremum = code >= TN_REDUCE_MAX && code <= TN_REDUCE_ARGMIN;
   return extremum ? fold_extremum(call, out, self, dim, code) : fold_numbers(call, out, self, dim, code);
 }
 

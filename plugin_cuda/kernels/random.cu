@@ -7,6 +7,7 @@
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/element.cuh"
 #include "plugin_cuda/device/fault.cuh"
+#include "tenon/sdk/integers.h"
 #include "tenon/sdk/ops/bernoulli.h"
 #include "tenon/sdk/ops/exponential.h"
 #include "tenon/sdk/ops/native_dropout.h"
@@ -16,7 +17,6 @@
 #include "tenon/sdk/ops/random.h"
 #include "tenon/sdk/ops/uniform.h"
 #include "tenon/sdk/philox.h"
-#include "tenon/sdk/whole_numbers.h"
 
 namespace tenon::cuda {
 namespace {
@@ -206,7 +206,7 @@ tn_status random_to(Call& call, Tensor out, Tensor, int64_t to, Generator g) {
 // All whole numbers that a float holds exactly, all that are not negative of an integer.
 tn_status random_range(Call& call, Tensor out, Tensor, Generator g) {
   const DType t = out.dtype();
-  return integers_to(call, out, g, 0, last_whole_number(t), t == kInt64 || t == kFloat64);
+  return integers_to(call, out, g, 0, max_exact_integer(t), t == kInt64 || t == kFloat64);
 }
 
 tn_status bernoulli_float(Call& call, Tensor out, Tensor, double p, Generator g) {

@@ -178,13 +178,13 @@ tn_status var(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, std:
 tn_status fold_numbers(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
   const uint64_t mask = mask_of(dim, self);
   switch (code) {
-    case TN_FOLD_SUM:
+    case TN_REDUCE_SUM:
       return fold<Sum>(call, out, self, mask, false);
-    case TN_FOLD_PROD:
+    case TN_REDUCE_PROD:
       return fold<Product>(call, out, self, mask);
-    case TN_FOLD_ANY:
-    case TN_FOLD_ALL:
-      return fold<AnyOf>(call, out, self, mask, code == TN_FOLD_ALL);
+    case TN_REDUCE_ANY:
+    case TN_REDUCE_ALL:
+      return fold<AnyOf>(call, out, self, mask, code == TN_REDUCE_ALL);
     default:
       return TN_DECLINED;
   }

@@ -87,9 +87,9 @@ tn_status position(Call& call, Tensor out, Tensor self, std::optional<int64_t> d
 }  // namespace
 
 tn_status fold_extremum(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
-  const bool where = code == TN_FOLD_ARGMAX || code == TN_FOLD_ARGMIN;
+  const bool where = code == TN_REDUCE_ARGMAX || code == TN_REDUCE_ARGMIN;
   return find(call, &out, self, reduction::dim_mask(Ints(&dim, 1), self.ndim()),
-              code == TN_FOLD_MAX || code == TN_FOLD_ARGMAX, where ? What::Index : What::Value);
+              code == TN_REDUCE_MAX || code == TN_REDUCE_ARGMAX, where ? What::Index : What::Value);
 }
 
 // Indices count in row-major order, which a row of several dimensions has only in row-major memory.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/sdk/own.h"
+#include "tenon/sdk/custom.h"
 
 namespace tenon::coo {
 

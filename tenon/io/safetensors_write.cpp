@@ -28,29 +28,6 @@ struct Plan {
 
 int64_t storage_key(const Tensor& t) { return reinterpret_cast<int64_t>(t.unsafeGetTensorImpl()->storage.get()); }
 
-// Elements from the first one that the strides reach to the last.
-int64_t span_of(const Tensor& t) {
-  if (t.numel() == 0) return 0;
-  int64_t span = 1;
-  for (int64_t d = 0; d < t.dim(); ++d) span += (t.size(d) - 1) * t.stride(d);
-  return span;
-}
-
-// Whether two indices may name one element. Exact for strides that nest; else it says yes.
-bool may_overlap(const Tensor& t) {
-  std::vector<std::pair<int64_t, int64_t>> dims;
-  for (int64_t d = 0; d < t.dim(); ++d) {
-    if (t.size(d) > 1) dims.emplace_back(t.stride(d), t.size(d));
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (auto [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
-
 Tensor to_host(const Tensor& t) { return t.detach().cpu().contiguous(); }
 
 void add_plain(Plan& plan, const std::string& name, const Tensor& t) {
@@ -68,14 +45,15 @@ void add_view(Plan& plan, const std::string& name, const Tensor& t, const std::s
 // Tensors of one storage and dtype: one of them holds the data of all, or a hidden entry does.
 void add_group(Plan& plan, const std::vector<std::string>& names, const Content& content, int& hidden) {
   const Tensor& first = content.tensors.at(names[0]);
-  if (names.size() == 1 && (first.is_contiguous() || !may_overlap(first))) return add_plain(plan, names[0], first);
+  if (names.size() == 1 && (first.is_contiguous() || !core::may_overlap_itself(first.sizes(), first.strides())))
+    return add_plain(plan, names[0], first);
   int64_t begin = first.storage_offset(), end = begin;
   for (const auto& n : names) {
     const Tensor& t = content.tensors.at(n);
     if (t.numel() == 0) continue;
     if (begin == end) begin = t.storage_offset();
     begin = std::min(begin, t.storage_offset());
-    end = std::max(end, t.storage_offset() + span_of(t));
+    end = std::max(end, t.storage_offset() + core::extent(t.sizes(), t.strides()));
   }
   std::string owner;
   for (const auto& n : names) {

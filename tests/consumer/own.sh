@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# examples/plugin_own builds against the installed SDK; what it brings is there under its names.
+# examples/plugin_custom builds against the installed SDK; what it brings is there under its names.
 . "$(dirname "$0")/common.sh"
 rm -rf "$work/own"
-configure "$root/examples/plugin_own" "$work/own" "$sdk"
+configure "$root/examples/plugin_custom" "$work/own" "$sdk"
 quietly "$cmake" --build "$work/own"
 TENON_ADD_PLUGIN_PATH=$work/own/lib "$tenon" plugins --load > "$work/own/said"
-grep 'own .*opened .*any' "$work/own/said"
-TENON_ADD_PLUGIN_PATH=$work/own/lib "$tenon" inspect "$work/own/lib/libtenon_own.so" | grep 'layout run_length'
+grep 'custom .*opened .*any' "$work/own/said"
+TENON_ADD_PLUGIN_PATH=$work/own/lib "$tenon" inspect "$work/own/lib/libtenon_custom.so" | grep 'layout run_length'

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that ask for one thread at a time (TN_PLUGIN_SERIALISE).
+// Plugins that ask for one thread at a time (TN_PLUGIN_SINGLE_THREADED).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -133,7 +133,7 @@ class Serialise : public ::testing::Test {
 
 TEST_F(Serialise, OneThreadAtATime) {
   g_patience = std::chrono::microseconds(300);
-  storm(TN_PLUGIN_SERIALISE, 50);
+  storm(TN_PLUGIN_SINGLE_THREADED, 50);
   EXPECT_EQ(g_most, 1);
   EXPECT_EQ(g_strangers, 0) << "parallel_for ran on other threads";
   EXPECT_EQ(g_states_lost, 0);

@@ -213,7 +213,7 @@ TEST(Layout, RefusesPartsOfAFileThatDoNotFit) {
   };
   const std::string right = lengths({3, 2, 1});
   expect_words(refusal(right, lengths({3, 2, 2})), {"load:", "7 elements", "has 6"});
-  expect_words(refusal(right, lengths({7, -2, 1})), {"load:", "from 1 up"});
+  expect_words(refusal(right, lengths({7, -2, 1})), {"load:", "at least 1"});
   expect_words(refusal(right, lengths({INT64_MAX, INT64_MAX, 8})), {"load:", "of 6 elements"});
   expect_words(refusal("\\\"shape\\\":[2,3]", "\\\"shape\\\":[2,9]"), {"load:", "6 elements", "has 18"});
   expect_words(refusal("run_length", "run_lengtX"), {"load:", "layout 'run_lengtX'", "looked for"});
@@ -237,7 +237,7 @@ TEST(Layout, UnknownNamesSayWhereWasLooked) {
 
 TEST(Layout, APluginWithTensorsAliveStaysOpen) {
   Tensor t = stairs(kCPU).to(TensorOptions(layout_from_name("run_length")));
-  expect_words(text_of<ValueError>([] { plugins::unload("own"); }), {"own", "run_length", "alive"});
+  expect_words(text_of<ValueError>([] { plugins::unload("custom"); }), {"custom", "run_length", "alive"});
   EXPECT_EQ(t.sum().item<float>(), 12);
   t.reset();
 }

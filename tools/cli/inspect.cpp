@@ -32,8 +32,9 @@ struct Bit {
   uint32_t bit;
   const char* name;
 };
-constexpr Bit kPluginFlags[] = {
-    {TN_PLUGIN_UNLOADABLE, "unloadable"}, {TN_PLUGIN_SERIALISE, "serialise"}, {TN_PLUGIN_HOST_MEMORY, "host-memory"}};
+constexpr Bit kPluginFlags[] = {{TN_PLUGIN_UNLOADABLE, "unloadable"},
+                                {TN_PLUGIN_SINGLE_THREADED, "single-threaded"},
+                                {TN_PLUGIN_HOST_MEMORY, "host-memory"}};
 constexpr Bit kKernelFlags[] = {
     {TN_KERNEL_ANY_STRIDES, "any-strides"},     {TN_KERNEL_MIXED_DTYPES, "mixed-dtypes"},
     {TN_KERNEL_CAPTURE_SAFE, "capture-safe"},   {TN_KERNEL_DYNAMIC, "dynamic"},

@@ -39,6 +39,8 @@ lint_hazards() {
   local hits
   hits=$(git ls-files ops/infer | xargs awk -f tools/lint/sizes.awk)
   [ -z "$hits" ] || complain "arithmetic on a caller's integers that may wrap: use Size (tenon/core/sizes.h)" "$hits"
+  hits=$(git grep -nE '\bc\.(tensor|tensor_or_null|integer|flag|number|ints|fixed|bit|scalar|dtype|none|list_size|list_tensor|arg|cast|expand|expand_to|set_device|check_fits)\([0-9]' -- ops/infer || true)
+  [ -z "$hits" ] || complain "a shape rule names an argument by its number (infer_args.gen.h has the names)" "$hits"
   hits=$(git grep -nE '\b(std::cout|std::cerr|printf\(|abort\(\)|std::exit|[^_]exit\()' -- core plugins plugin_cpu 'tenon/*.cpp' |
     grep -vE 'snprintf|debugger|_exit|puts' || true)
   [ -z "$hits" ] || complain "a library prints or exits" "$hits"

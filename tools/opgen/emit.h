@@ -10,6 +10,8 @@ namespace opgen {
 inline constexpr const char* kGenerated = "// Written by opgen from ops; edit the row instead.\n";
 
 void emit_core_table(const std::vector<Row>& rows, const std::string& path);
+// Positions of arguments by name, for each shape rule.
+void emit_infer_args(const std::vector<Row>& rows, const std::string& path);
 void emit_op_ids(const std::vector<Row>& rows, const std::string& path);
 void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder);
 

@@ -155,6 +155,25 @@ void emit_op_ids(const std::vector<Row>& rows, const std::string& path) {
   write_if_changed(path, out);
 }
 
+// A rule that several operators share has the names of all of them, but for a name that stands in two places.
+void emit_infer_args(const std::vector<Row>& rows, const std::string& path) {
+  std::map<std::string, std::map<std::string, std::set<std::size_t>>> places;  // rule, name
+  for (const Row& r : rows) {
+    for (std::size_t i = 0; i < r.schema.args.size(); ++i) places[r.infer][r.schema.args[i].name].insert(i);
+  }
+  places.erase("");  // composites
+  std::string out = std::string(kGenerated) + "#pragma once\n\nnamespace tenon::core::args {\n";
+  for (const auto& [rule, names] : places) {
+    std::string members;
+    for (const auto& [name, at] : names) {
+      if (at.size() == 1 && name != rule)
+        members += (members.empty() ? "" : ", ") + name + " = " + std::to_string(*at.begin());
+    }
+    if (!members.empty()) out += "struct " + rule + " {\n  enum : int { " + members + " };\n};\n";
+  }
+  write_if_changed(path, out + "}  // namespace tenon::core::args\n");
+}
+
 void emit_sdk_headers(const std::vector<Row>& rows, const std::string& folder) {
   std::map<std::string, std::string> text;
   for (const Row& r : rows) {

@@ -176,8 +176,8 @@ std::string definition(const Row& row, const NodePlan& plan, const std::string& 
 }  // namespace
 
 void emit_nodes(const std::vector<Row>& rows, const std::string& family, const std::string& folder) {
-  std::string head = std::string(kGenerated) +
-                     "#pragma once\n\n#include \"tenon/call/generated.h\"\n\nnamespace tenon::autograd {\n";
+  std::string head =
+      std::string(kGenerated) + "#pragma once\n\n#include \"tenon/call/generated.h\"\n\nnamespace tenon::autograd {\n";
   std::string body = std::string(kGenerated) + "#include \"nodes_" + family +
                      ".gen.h\"\n\n#include \"tenon/autograd/formulas.h\"\n\nnamespace tenon::autograd {\nusing "
                      "namespace formulas;\n\n";

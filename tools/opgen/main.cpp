@@ -81,6 +81,7 @@ int generate(const std::map<std::string, std::string>& flags, const std::vector<
   check_all(rows, flags.at("--infer"));
   share_docs(rows);
   emit_core_table(rows, flags.at("--core") + "/op_table.gen.cpp");
+  emit_infer_args(rows, flags.at("--core") + "/infer_args.gen.h");
   emit_sdk_headers(rows, flags.at("--sdk") + "/tenon/sdk/ops");
   std::string out = flags.at("--tenon");
   emit_op_ids(rows, out + "/op_ids.gen.h");

@@ -7,7 +7,7 @@ typedef COMPUTE(X) C;
 C larger(C a, C b) { return isnan(a) || a > b ? a : b; }
 C smaller(C a, C b) { return isnan(a) || a < b ? a : b; }
 
-// From the exact remainder, so that a quotient just below a whole number stays below it.
+// From the exact remainder, so that a quotient just below an integer stays below it.
 C div_floor(C a, C b) {
   if (b == 0) return a / b;
   const C m = fmod(a, b);
@@ -28,7 +28,7 @@ C logaddexp(C a, C b) {
   return isinf(m) || isnan(m) ? m : m + log1p(exp(-fabs(a - b)));
 }
 
-// Of 16-bit floats the neighbour is found in their own bits, where the order of magnitudes is that of integers.
+// nextafter of 16-bit floats works on their bits, whose order as integers is that of the magnitudes.
 #ifdef NARROW_half
 #define NARROW
 ushort bits_of(float v) {
@@ -108,7 +108,7 @@ C gcd(C a, C b) {
   return (C)x;
 }
 
-// -1 is apart, as the lowest number has no opposite.
+// -1 is a special case, as the negation of the lowest integer overflows.
 C div_trunc(C a, C b) { return KIND(X) == 2 && b == (C)-1 ? (C)(0 - (ulong)a) : a / b; }
 C fmod_of(C a, C b) { return KIND(X) == 2 && b == (C)-1 ? 0 : a % b; }
 C div_floor(C a, C b) {
@@ -168,7 +168,7 @@ __kernel void binary_of(Grid g, __global char* y, __global const char* x0, __glo
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[3];
-  place(&g, i, 3, at);
+  locate(&g, i, 3, at);
   const C a = LOAD(X, AT(X, x0, 1), at[1]), b = LOAD(X, AT(X, x1, 2), at[2]);
   CHECK(a, b)
   STORE(Y, AT(Y, y, 0), at[0], binary(a, b));

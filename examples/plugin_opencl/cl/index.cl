@@ -9,7 +9,7 @@ __kernel void gather_of(Grid g, __global char* y, __global const char* index, __
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[3];
-  place(&g, i, 3, at);
+  locate(&g, i, 3, at);
   const long k = AT(I, index, 1)[at[1]];
   if (k < 0 || k >= limit) {
     report(word, FAILED_INDEX, op, k, limit);
@@ -34,14 +34,14 @@ COMPUTE(X) scattered(COMPUTE(X) a, COMPUTE(X) b) {
   }
 }
 
-// An item a line of indices: elements meet along the dimension alone, so that no two items write one place, and each
-// place takes its elements in order. Operands: result with a stride of 0 along the dimension, index, source.
+// One work-item per line of indices along the dimension, so that no two items write to one element, and duplicate
+// indices are applied in order. Operands: result with a stride of 0 along the dimension, index, source.
 __kernel void scatter_of(Grid g, __global char* y, __global const char* index, __global const char* x, long n,
                          long limit, long step, long index_step, long source_step, __global Report* word, int op) {
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[3];
-  place(&g, i, 3, at);
+  locate(&g, i, 3, at);
   for (long j = 0; j < n; ++j) {
     const long k = AT(I, index, 1)[at[1] + j * index_step];
     if (k < 0 || k >= limit) {

@@ -3,7 +3,7 @@
 // copy (X to Y), where and fill (Y), arange (Y) and prim_philox.
 
 #ifdef KERNEL_copy
-// Floats become integers by way of long.
+// Floats are converted to integers through long.
 #if KIND(X) == 3 && KIND(Y) != 3 && KIND(Y) != 0
 #define CONVERT(v) ((v) >= -0x1p63f && (v) < 0x1p63f ? (long)(v) : 0)
 #else
@@ -13,7 +13,7 @@ __kernel void copy_of(Grid g, __global char* y, __global const char* x) {
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[2];
-  place(&g, i, 2, at);
+  locate(&g, i, 2, at);
   const COMPUTE(X) v = LOAD(X, AT(X, x, 1), at[1]);
   STORE(Y, AT(Y, y, 0), at[0], CONVERT(v));
 }
@@ -25,7 +25,7 @@ __kernel void where_of(Grid g, __global char* y, __global const char* c, __globa
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[4];
-  place(&g, i, 4, at);
+  locate(&g, i, 4, at);
   AT(Y, y, 0)[at[0]] = (c + g.base[1])[at[1]] ? AT(Y, a, 2)[at[2]] : AT(Y, b, 3)[at[3]];
 }
 #endif
@@ -36,7 +36,7 @@ __kernel void fill_of(Grid g, __global char* y, MEMORY(Y) value) {
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[1];
-  place(&g, i, 1, at);
+  locate(&g, i, 1, at);
   AT(Y, y, 0)[at[0]] = value;
 }
 #endif
@@ -51,13 +51,13 @@ __kernel void arange_of(Grid g, __global char* y, Step start, Step step) {
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[1];
-  place(&g, i, 1, at);
+  locate(&g, i, 1, at);
   STORE(Y, AT(Y, y, 0), at[0], start + step * (Step)i);
 }
 #endif
 
 #ifdef KERNEL_philox
-// Philox 4x32-10: a block of four words for each item.
+// Philox 4x32-10: one block of four words per work-item.
 __kernel void philox_of(Grid g, __global char* y, ulong seed, ulong offset) {
   const long block = get_global_id(0), first = 4 * block;
   if (first >= g.n) return;

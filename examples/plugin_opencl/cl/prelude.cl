@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Before every other source. A program is built for one code and for the dtypes that its options name:
+// Prepended to every other source. A program is built for one code and the dtypes that its options name:
 //   -D CODE=11 -D X=float -D Y=half
 // LOAD(X, p, i) reads element i as COMPUTE(X), STORE(X, p, i, v) writes it.
 #ifdef FP64
@@ -10,7 +10,7 @@ typedef double wide;
 typedef float wide;
 #endif
 
-// Storage, the type that is computed in, and the one that sums are kept in.
+// Types of storage, of computation and of accumulation.
 #define MEMORY_boolean uchar
 #define MEMORY_uchar uchar
 #define MEMORY_char char
@@ -58,7 +58,7 @@ typedef float wide;
 #define SUM(T) JOIN(SUM_, T)
 #define KIND(T) JOIN(KIND_, T)
 
-// Of bool, a sum is `or` and a product `and`. These, not `?:`: floats have neither.
+// Of bool, a sum is `or` and a product `and`. Chosen by macro, as floats have neither operator.
 #define ADD_0(a, b) ((a) | (b))
 #define ADD_1(a, b) ((a) + (b))
 #define ADD_2(a, b) ((a) + (b))
@@ -98,26 +98,26 @@ void store_bfloat(__global ushort* p, long i, float v) {
 #define LOAD(T, p, i) JOIN(LOAD_, T)(p, i)
 #define STORE(T, p, i, v) JOIN(STORE_, T)(p, i, v)
 
-// As in grid.h: a shape, and where each operand's elements are. Strides count elements, bases bytes.
-#define MOST_DIMS 12
-#define MOST_OPERANDS 4
+// As Grid in launch.h: a shape, and strides and base of each operand. Strides count elements, bases bytes.
+#define MAX_DIMS 12
+#define MAX_OPERANDS 4
 typedef struct {
   long n;
   long ndim;
-  long size[MOST_DIMS];
-  long stride[MOST_DIMS][MOST_OPERANDS];
-  ulong base[MOST_OPERANDS];
+  long size[MAX_DIMS];
+  long stride[MAX_DIMS][MAX_OPERANDS];
+  ulong base[MAX_OPERANDS];
 } Grid;
 
-// Divisions of 64 bits take several times as long as those of 32, which nearly every grid fits (-D SMALL).
+// 64-bit divisions take several times as long as 32-bit ones, which suffice for nearly every grid (-D SMALL).
 #ifdef SMALL
 typedef uint Position;
 #else
 typedef ulong Position;
 #endif
 
-// Where element i of the row-major grid is in each of the first `operands` operands.
-void place(const Grid* g, long i, int operands, long* at) {
+// The offsets of element i of the row-major grid in the first `operands` operands.
+void locate(const Grid* g, long i, int operands, long* at) {
   for (int k = 0; k < operands; ++k) at[k] = 0;
   Position rest = (Position)i;
   for (int d = (int)g->ndim - 1; d > 0; --d) {
@@ -129,7 +129,7 @@ void place(const Grid* g, long i, int operands, long* at) {
 }
 #define AT(T, buffer, k) ((__global MEMORY(T)*)((buffer) + g.base[k]))
 
-// The report of a stream, as tn_error_word, which says what index and limit mean. The first one stays.
+// The error report of a stream, as tn_error_word, which defines index and limit. The first one stays.
 typedef struct {
   int code, op;
   long index, limit;

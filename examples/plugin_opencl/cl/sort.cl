@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_argsort: one pass of a merge sort. Operand 1 are the keys. Rows of `n` positions lie one behind the other in
-// `from` and `to`; runs of `width` are sorted, and each item merges two.
+// prim_argsort: one pass of a merge sort. Operand 1 holds the keys. `from` and `to` are contiguous rows of `n`
+// positions; runs of `width` are sorted, and each work-item merges two.
 #if KIND(X) == 3
 bool before(COMPUTE(X) a, COMPUTE(X) b) {
   return DESCENDING ? (isnan(a) ? !isnan(b) : a > b) : (isnan(b) ? !isnan(a) : a < b);
@@ -17,7 +17,7 @@ __kernel void merge_of(Grid g, __global const char* keys, long step, long n, lon
   const long row = item / pairs, begin = item % pairs * 2 * width;
   const long middle = min(begin + width, n), end = min(begin + 2 * width, n);
   long at[2];
-  place(&g, row, 2, at);
+  locate(&g, row, 2, at);
   __global const MEMORY(X)* x = AT(X, keys, 1);
   from += from_base / 8 + row * n;
   to += to_base / 8 + row * n;

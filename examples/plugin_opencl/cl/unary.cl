@@ -5,7 +5,7 @@ typedef COMPUTE(X) C;
 
 #if KIND(X) == 3
 #ifdef FP64
-// A rational guess of log gamma's kin, then Newton steps.
+// Winitzki's closed form (2008), then Halley steps.
 C erfinv(C a) {
   const double x = a, size = fabs(x);
   if (!(size < 1)) return size == 1 ? a * (C)INFINITY : (C)NAN;
@@ -113,7 +113,7 @@ C unary(C a) {
     case 66: return 0;
     case 67: return 1;
     case 68: return a < 0;
-    default: return a;  // whole already
+    default: return a;  // rounding of integers
   }
 }
 #endif
@@ -122,6 +122,6 @@ __kernel void unary_of(Grid g, __global char* y, __global const char* x) {
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[2];
-  place(&g, i, 2, at);
+  locate(&g, i, 2, at);
   STORE(Y, AT(Y, y, 0), at[0], unary(LOAD(X, AT(X, x, 1), at[1])));
 }

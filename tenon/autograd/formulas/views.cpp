@@ -45,29 +45,10 @@ Tensor constant_pad_backward(const Tensor& grad, IntArrayRef pad) {
 
 namespace {
 
-// Elements from the start of a storage up to the last one that a geometry touches.
-int64_t extent(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
-  int64_t last = offset;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return 0;
-    last += (sizes[d] - 1) * strides[d];
-  }
-  return last + 1;
-}
-
-bool overlaps(IntArrayRef sizes, IntArrayRef strides) {
-  std::vector<std::pair<int64_t, int64_t>> dims;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return false;
-    if (sizes[d] > 1) dims.emplace_back(strides[d], sizes[d]);
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
+// Elements from the start of a storage to after the last one that a geometry reaches.
+int64_t end_of(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  const int64_t n = core::extent(sizes, strides);
+  return n == 0 ? 0 : offset + n;
 }
 
 }  // namespace
@@ -78,14 +59,14 @@ Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef
                            int64_t offset, IntArrayRef view_size, IntArrayRef view_stride,
                            std::optional<int64_t> view_offset) {
   int64_t at = view_offset.value_or(offset);
-  int64_t n = std::max(extent(sizes, strides, offset), extent(view_size, view_stride, at));
+  int64_t n = std::max(end_of(sizes, strides, offset), end_of(view_size, view_stride, at));
   TensorOptions numbers = TensorOptions(kLong).device(grad.device());
   Tensor storage = zeros({n}, grad.options().requires_grad(std::nullopt));
   if (grad.numel() > 0) {
     Tensor where = arange(n, numbers).as_strided(view_size, view_stride, at).reshape({-1});
     storage = storage.index_add(0, where, grad.reshape({-1}));
   }
-  if (overlaps(sizes, strides)) {
+  if (core::may_overlap_itself(sizes, strides)) {
     Tensor where = arange(n, numbers).as_strided(sizes, strides, offset).reshape({-1});
     Tensor count =
         zeros_like(storage).index_add_(0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));

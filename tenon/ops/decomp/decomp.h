@@ -33,10 +33,10 @@ inline int64_t size_of(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) 
 // Dimensions counted from the start, in rising order; none stands for all.
 std::vector<int64_t> dims_of(OptionalIntArrayRef dims, int64_t ndim);
 int64_t count_of(const Tensor& t, const std::vector<int64_t>& dims);
-// Reduced by a TN_FOLD_ code, one dimension after the other.
+// Reduced by a TN_REDUCE_ code, one dimension after the other.
 Tensor reduced(const Tensor& t, const std::vector<int64_t>& dims, bool keepdim, int code);
 inline Tensor summed(const Tensor& t, const std::vector<int64_t>& dims, bool keepdim) {
-  return reduced(t, dims, keepdim, TN_FOLD_SUM);
+  return reduced(t, dims, keepdim, TN_REDUCE_SUM);
 }
 // The lowest and the highest value of a dtype, as a number.
 Scalar lowest(ScalarType t);

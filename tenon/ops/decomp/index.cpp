@@ -216,7 +216,7 @@ namespace {
 
 Tensor as_mask(const Tensor& mask) { return as(mask, kBool); }
 // How many true elements there are up to each one, of a flat mask.
-Tensor ranks(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_FOLD_SUM); }
+Tensor ranks(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_REDUCE_SUM); }
 // Flat positions of true elements: each one is put at its rank, the others behind the last place.
 Tensor hits(const Tensor& mask) {
   const int64_t n = mask.numel();

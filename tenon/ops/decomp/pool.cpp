@@ -99,9 +99,9 @@ Tensor without_elements(const Pool& p, const Tensor& beside) {
 
 // Of each line of taps the first largest, or the last NaN.
 Tensor best_tap(const Tensor& x) {
-  const Tensor largest = tenon::prim_reduce(x, -1, TN_FOLD_ARGMAX);
+  const Tensor largest = tenon::prim_reduce(x, -1, TN_REDUCE_ARGMAX);
   if (!isFloatingType(x.scalar_type())) return largest;
-  const Tensor nan = x.isnan(), from_end = tenon::prim_reduce(as(nan.flip({-1}), kLong), -1, TN_FOLD_ARGMAX);
+  const Tensor nan = x.isnan(), from_end = tenon::prim_reduce(as(nan.flip({-1}), kLong), -1, TN_REDUCE_ARGMAX);
   return tenon::where(nan.any(-1, true), x.size(-1) - 1 - from_end, largest);
 }
 

@@ -69,19 +69,19 @@ Tensor prim_binary(const Tensor& self, const Tensor& other, int64_t code) {
 
 Tensor prim_reduce(const Tensor& self, int64_t dim, int64_t code) {
   switch (code) {
-    case TN_FOLD_SUM:
+    case TN_REDUCE_SUM:
       return self.sum(dim, true, self.scalar_type());
-    case TN_FOLD_PROD:
+    case TN_REDUCE_PROD:
       return self.prod(dim, true, self.scalar_type());
-    case TN_FOLD_MAX:
+    case TN_REDUCE_MAX:
       return self.amax(dim, true);
-    case TN_FOLD_MIN:
+    case TN_REDUCE_MIN:
       return self.amin(dim, true);
-    case TN_FOLD_ARGMAX:
+    case TN_REDUCE_ARGMAX:
       return (self.scalar_type() == kBool ? self.to(kByte) : self).argmax(dim, true);
-    case TN_FOLD_ARGMIN:
+    case TN_REDUCE_ARGMIN:
       return (self.scalar_type() == kBool ? self.to(kByte) : self).argmin(dim, true);
-    case TN_FOLD_ANY:
+    case TN_REDUCE_ANY:
       return self.ne(0).any(dim, true);
     default:
       return self.ne(0).all(dim, true);
@@ -90,11 +90,11 @@ Tensor prim_reduce(const Tensor& self, int64_t dim, int64_t code) {
 
 Tensor prim_scan(const Tensor& self, int64_t dim, int64_t code) {
   switch (code) {
-    case TN_FOLD_SUM:
+    case TN_REDUCE_SUM:
       return self.cumsum(dim, self.scalar_type());
-    case TN_FOLD_PROD:
+    case TN_REDUCE_PROD:
       return self.cumprod(dim, self.scalar_type());
-    case TN_FOLD_MAX:
+    case TN_REDUCE_MAX:
       return std::get<0>(self.cummax(dim));
     default:
       return std::get<0>(self.cummin(dim));

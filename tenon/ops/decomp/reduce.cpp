@@ -57,36 +57,36 @@ Tensor mean_dim(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::
   return summed(operand(self, dtype), dims, keepdim) / static_cast<double>(count_of(self, dims));
 }
 Tensor prod(const Tensor& self, std::optional<ScalarType> dtype) {
-  return reduced(operand(self, dtype), dims_of(std::nullopt, self.dim()), false, TN_FOLD_PROD);
+  return reduced(operand(self, dtype), dims_of(std::nullopt, self.dim()), false, TN_REDUCE_PROD);
 }
 Tensor prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, std::optional<ScalarType> dtype) {
-  return reduced(operand(self, dtype), {wrapped(dim, self.dim())}, keepdim, TN_FOLD_PROD);
+  return reduced(operand(self, dtype), {wrapped(dim, self.dim())}, keepdim, TN_REDUCE_PROD);
 }
 Tensor amax(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  return reduced(self, dims_of(dim, self.dim()), keepdim, TN_FOLD_MAX);
+  return reduced(self, dims_of(dim, self.dim()), keepdim, TN_REDUCE_MAX);
 }
 Tensor amin(const Tensor& self, IntArrayRef dim, bool keepdim) {
-  return reduced(self, dims_of(dim, self.dim()), keepdim, TN_FOLD_MIN);
+  return reduced(self, dims_of(dim, self.dim()), keepdim, TN_REDUCE_MIN);
 }
 Tensor max(const Tensor& self) { return decomp::amax(self, {}, false); }
 Tensor min(const Tensor& self) { return decomp::amin(self, {}, false); }
-Both max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extreme(self, dim, keepdim, TN_FOLD_ARGMAX); }
-Both min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extreme(self, dim, keepdim, TN_FOLD_ARGMIN); }
+Both max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extreme(self, dim, keepdim, TN_REDUCE_ARGMAX); }
+Both min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extreme(self, dim, keepdim, TN_REDUCE_ARGMIN); }
 Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return where_extreme(self, dim, keepdim, TN_FOLD_ARGMAX);
+  return where_extreme(self, dim, keepdim, TN_REDUCE_ARGMAX);
 }
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return where_extreme(self, dim, keepdim, TN_FOLD_ARGMIN);
+  return where_extreme(self, dim, keepdim, TN_REDUCE_ARGMIN);
 }
-Tensor all(const Tensor& self) { return logic(self, std::nullopt, false, TN_FOLD_ALL); }
-Tensor any(const Tensor& self) { return logic(self, std::nullopt, false, TN_FOLD_ANY); }
-Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim) { return logic(self, dim, keepdim, TN_FOLD_ALL); }
-Tensor any_dim(const Tensor& self, int64_t dim, bool keepdim) { return logic(self, dim, keepdim, TN_FOLD_ANY); }
+Tensor all(const Tensor& self) { return logic(self, std::nullopt, false, TN_REDUCE_ALL); }
+Tensor any(const Tensor& self) { return logic(self, std::nullopt, false, TN_REDUCE_ANY); }
+Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim) { return logic(self, dim, keepdim, TN_REDUCE_ALL); }
+Tensor any_dim(const Tensor& self, int64_t dim, bool keepdim) { return logic(self, dim, keepdim, TN_REDUCE_ANY); }
 Tensor all_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
-  return logic(self, dim, keepdim, TN_FOLD_ALL);
+  return logic(self, dim, keepdim, TN_REDUCE_ALL);
 }
 Tensor any_dims(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
-  return logic(self, dim, keepdim, TN_FOLD_ANY);
+  return logic(self, dim, keepdim, TN_REDUCE_ANY);
 }
 
 Both var_mean_correction(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
@@ -106,15 +106,15 @@ Tensor norm_ScalarOpt_dim(const Tensor& self, const std::optional<Scalar>& order
   if (p == 2) return summed(x * x, dims, keepdim).sqrt();
   if (p == 1) return summed(x, dims, keepdim);
   if (p == 0) return summed(as(x.ne(0), x.scalar_type()), dims, keepdim);
-  if (std::isinf(p)) return reduced(x, dims, keepdim, p > 0 ? TN_FOLD_MAX : TN_FOLD_MIN);
+  if (std::isinf(p)) return reduced(x, dims, keepdim, p > 0 ? TN_REDUCE_MAX : TN_REDUCE_MIN);
   return summed(x.pow(p), dims, keepdim).pow(1 / p);
 }
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
-  return tenon::prim_scan(operand(self, dtype), dim, TN_FOLD_SUM);
+  return tenon::prim_scan(operand(self, dtype), dim, TN_REDUCE_SUM);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
-  return tenon::prim_scan(operand(self, dtype), dim, TN_FOLD_PROD);
+  return tenon::prim_scan(operand(self, dtype), dim, TN_REDUCE_PROD);
 }
 
 // Each step joins runs twice as long.
@@ -135,12 +135,12 @@ Both records(const Tensor& self, int64_t dim, int code) {
   if (self.dim() == 0) return {self, as(self.ne(self), kLong) * 0};
   const Tensor values = tenon::prim_scan(self, dim, code), met = self.eq(values).logical_or(self.isnan());
   const Tensor at = index_like(positions(self.size(dim), self), wrapped(dim, self.dim()), self.sizes());
-  return {values, tenon::prim_scan(tenon::where(met, at, number(0, at)), dim, TN_FOLD_MAX)};
+  return {values, tenon::prim_scan(tenon::where(met, at, number(0, at)), dim, TN_REDUCE_MAX)};
 }
 
 }  // namespace
 
-Both cummax(const Tensor& self, int64_t dim) { return records(self, dim, TN_FOLD_MAX); }
-Both cummin(const Tensor& self, int64_t dim) { return records(self, dim, TN_FOLD_MIN); }
+Both cummax(const Tensor& self, int64_t dim) { return records(self, dim, TN_REDUCE_MAX); }
+Both cummin(const Tensor& self, int64_t dim) { return records(self, dim, TN_REDUCE_MIN); }
 
 }  // namespace tenon::decomp

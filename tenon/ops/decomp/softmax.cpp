@@ -7,10 +7,10 @@
 namespace tenon::decomp {
 namespace {
 
-Tensor sum_along(const Tensor& t, int64_t dim) { return tenon::prim_reduce(t, dim, TN_FOLD_SUM); }
+Tensor sum_along(const Tensor& t, int64_t dim) { return tenon::prim_reduce(t, dim, TN_REDUCE_SUM); }
 Tensor from_largest(const Tensor& self, int64_t dim) {
   const Tensor x = wide(self);
-  return size_of(x, dim) == 0 ? x : x - tenon::prim_reduce(x, dim, TN_FOLD_MAX);
+  return size_of(x, dim) == 0 ? x : x - tenon::prim_reduce(x, dim, TN_REDUCE_MAX);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ int64_t last(const Tensor& t) { return t.narrow(0, t.numel() - 1, 1).item<int64_
 Tensor changes(const Tensor& t) {
   const int64_t n = t.size(0);
   const Tensor other = t.narrow(0, 1, n - 1).ne(t.narrow(0, 0, n - 1));
-  const Tensor flat = t.dim() > 1 ? reduced(other.reshape({n - 1, -1}), {1}, false, TN_FOLD_ANY) : other;
+  const Tensor flat = t.dim() > 1 ? reduced(other.reshape({n - 1, -1}), {1}, false, TN_REDUCE_ANY) : other;
   return tenon::cat({full({1}, true, options_of(flat)), flat}, 0);
 }
 
@@ -41,7 +41,7 @@ struct Kinds {
 Kinds kinds_of(const Tensor& t) {
   const int64_t n = t.size(0);
   if (n == 0) return {positions(0, t), positions(0, t), positions(0, t)};
-  const Tensor kind = tenon::prim_scan(changes(t).to(kLong), 0, TN_FOLD_SUM) - 1, at = positions(n, t);
+  const Tensor kind = tenon::prim_scan(changes(t).to(kLong), 0, TN_REDUCE_SUM) - 1, at = positions(n, t);
   const int64_t kinds = last(kind) + 1;
   const Tensor first = tenon::prim_scatter(full({kinds}, n, options_of(at)), 0, kind, at, TN_SCATTER_MIN);
   const Tensor none = full({kinds}, 0, options_of(at)), one = number(1, at).expand({n});
@@ -71,8 +71,8 @@ Both mode(const Tensor& self, int64_t dim, bool keepdim) {
   const Tensor fresh = value.narrow(-1, 1, n - 1).ne(value.narrow(-1, 0, n - 1));
   const Tensor begin =
       tenon::cat({zero.expand(value.narrow(-1, 0, 1).sizes()), tenon::where(fresh, at.narrow(0, 1, n - 1), zero)}, -1);
-  const Tensor length = at - tenon::prim_scan(begin, -1, TN_FOLD_MAX),
-               best = tenon::prim_reduce(length, -1, TN_FOLD_ARGMAX);
+  const Tensor length = at - tenon::prim_scan(begin, -1, TN_REDUCE_MAX),
+               best = tenon::prim_reduce(length, -1, TN_REDUCE_ARGMAX);
   return without({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim, keepdim);
 }
 
@@ -140,7 +140,7 @@ Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bo
 Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> output_size) {
   if (repeats.numel() == 0) return repeats;
   TENON_CHECK(!(repeats < 0).any().item<bool>(), ValueError, "repeat_interleave: repeats must not be negative");
-  const Tensor ends = tenon::prim_scan(repeats.to(kLong), 0, TN_FOLD_SUM);
+  const Tensor ends = tenon::prim_scan(repeats.to(kLong), 0, TN_REDUCE_SUM);
   const int64_t total = last(ends);
   TENON_CHECK(!output_size || *output_size == total, ValueError, "repeat_interleave: repeats sum up to ", total,
               ", not to output_size ", output_size.value_or(total));

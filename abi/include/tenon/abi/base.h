@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The words that every other header of the ABI uses.
+/* Status codes, strings and extension nodes, which every other header of the ABI uses.
  *
- * Conventions of all headers in this folder (the law behind them is abi/RULES.md):
+ * Conventions of all headers in this folder (their rules are in abi/RULES.md):
  *  1. C11 and C++17; nothing is included but stdint.h and stddef.h.
  *  2. Every table and every struct that crosses a boundary by pointer starts with its size, set with sizeof by
  *     the side that fills it. A reader tests a field with TN_HAS before it touches it; nobody compares sizes or
@@ -10,7 +10,7 @@
  *  3. Structs grow at the end only. tn_value, tn_tensor, tn_dtype, tn_device and tn_str never grow.
  *  4. Text is tn_str: UTF-8, length given, not terminated. It is borrowed for the duration of the call unless its
  *     declaration says otherwise.
- *  5. Who allocates, frees, through the table that allocated. Arguments of a call are borrowed.
+ *  5. Whoever allocates frees, through the table that allocated. Arguments of a call are borrowed.
  *  6. A function that can fail returns tn_status. Functions that release something cannot fail.
  *  7. No C++ exception and no longjmp crosses a boundary.
  *  8. A memory location is {handle, byte offset}. Only a device without TN_DEVICE_OPAQUE lets one add the two. */
@@ -29,15 +29,15 @@ extern "C" {
 #define TN_ABI_MAJOR 1
 #define TN_ABI_MINOR 0
 
-/* The oldest minor a plugin still wants to run with. Define it before the first include to ask for more. */
+/* The oldest minor that a plugin runs with. Define it before the first include to require a newer one. */
 #ifndef TN_ABI_TARGET_MINOR
 #define TN_ABI_TARGET_MINOR 0
 #endif
 
-/* True when the struct behind pointer `p` is large enough to hold `field`. Needs a first field `struct_size`. */
+/* True when the struct that `p` points to is large enough to hold `field`. Needs a first field `struct_size`. */
 #define TN_HAS(p, type, field) ((p)->struct_size >= offsetof(type, field) + sizeof(((type*)0)->field))
 
-/* TN_DECLINED is a result, not an error: the kernel has no side effects and the next rung of the ladder runs. */
+/* TN_DECLINED is a result, not an error: the kernel has had no side effects, and core tries the next fallback. */
 typedef int32_t tn_status;
 enum {
   TN_OK = 0,
@@ -49,7 +49,7 @@ enum {
   TN_ERROR_UNSUPPORTED = 6, /* tenon::NotImplementedError */
   TN_ERROR_MEMORY = 7,      /* tenon::OutOfMemoryError */
   TN_ERROR_BACKEND = 8,     /* tenon::BackendError: the device or a library below it failed */
-  TN_NO_DEVICE = 9          /* from tn_plugin.init: nothing to serve here; not worth a message */
+  TN_NO_DEVICE = 9          /* from tn_plugin.init: no device of this kind is present; no error is shown */
 };
 
 typedef struct tn_str {

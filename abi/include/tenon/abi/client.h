@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* For programs that are not written in C++, or by another compiler: tensors, ops by name, devices.
+/* For programs in other languages than C++, or of another compiler: tensors, operators by name, devices.
  * Exported by libtenon_core. Handles are owned by the caller and released with tn_release. */
 #ifndef TENON_ABI_CLIENT_H_
 #define TENON_ABI_CLIENT_H_
@@ -34,7 +34,7 @@ TN_API tn_status tn_to_host(tn_handle tensor, void* data, uint64_t bytes);
 TN_API void tn_retain(tn_handle tensor);
 TN_API void tn_release(tn_handle tensor);
 
-/* Calls op "name.overload". Arguments that are left out at the end take their defaults. Tensors in out[] are new
+/* Calls operator "name.overload". Arguments that are left out at the end take their defaults. Tensors in out[] are new
  * handles; a TENSOR_LIST is released with tn_release_value. On failure every out[i] is NONE. */
 TN_API tn_status tn_call_op(tn_str op, const tn_value* in, uint32_t n_in, tn_value* out, uint32_t n_out);
 TN_API void tn_release_value(tn_value* value);

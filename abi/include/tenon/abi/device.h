@@ -5,8 +5,8 @@
  * The first six functions are required. An absent optional one is normal:
  *   no fill          -> core copies from the host
  *   no streams       -> the device is synchronous: every function returns when its work is done
- *   no events        -> core synchronises the stream instead
- *   no native_stream -> programs cannot reach the vendor's handle
+ *   no events        -> core synchronizes the stream instead
+ *   no native_stream -> programs cannot get the vendor's handle
  * Any thread may call any function; calls that name one stream are made in that stream's order. */
 #ifndef TENON_ABI_DEVICE_H_
 #define TENON_ABI_DEVICE_H_
@@ -27,8 +27,8 @@ enum {
 };
 
 enum {
-  TN_EVENT_NO_TIMING = 1u << 0,   /* event_elapsed need not know it: such an event costs some devices less */
-  TN_EVENT_INTERPROCESS = 1u << 1 /* ext/ipc.h can hand it to another process; comes with NO_TIMING */
+  TN_EVENT_NO_TIMING = 1u << 0,   /* not used with event_elapsed: such an event costs some devices less */
+  TN_EVENT_INTERPROCESS = 1u << 1 /* ext/ipc.h can share it with another process; set together with NO_TIMING */
 };
 
 /* Filled by the plugin; struct_size on entry is the caller's size. */
@@ -70,12 +70,12 @@ typedef struct tn_device_api {
   tn_status (*event_elapsed)(void* context, int32_t index, tn_event* begin, tn_event* end, double* ms);
   void* (*native_stream)(void* context, int32_t index, tn_stream* stream);
   tn_status (*alloc_pinned)(void* context, uint64_t bytes, void** host);
-  void (*free_pinned)(void* context, void* host, uint64_t bytes); /* waits for copies that are under way there */
+  void (*free_pinned)(void* context, void* host, uint64_t bytes); /* waits for copies in progress there */
   tn_str (*last_error)(void* context);                            /* text for the last failure on this thread */
   tn_status (*stream_query)(void* context, int32_t index, tn_stream* stream, int32_t* done);
-  tn_status (*event_sync)(void* context, int32_t index, tn_event* event); /* the host waits; absent: it asks again */
+  tn_status (*event_sync)(void* context, int32_t index, tn_event* event); /* the host waits; absent: core polls */
   /* The host waits for one stream, and reads its error word as sync does. Null: the default stream alone, where `sync`
-     waits for all; absent: `sync` serves, and to wait for the default stream is to wait for the device. */
+     waits for all. Absent: `sync` is used, which waits for the whole device if the stream is the default one. */
   tn_status (*stream_sync)(void* context, int32_t index, tn_stream* stream);
 } tn_device_api;
 

@@ -11,19 +11,19 @@ extern "C" {
 #endif
 
 enum {
-  TN_PLUGIN_UNLOADABLE = 1u << 0, /* may be closed once nothing of it is alive */
+  TN_PLUGIN_UNLOADABLE = 1u << 0, /* may be closed once no tensor, stream or node of it is alive */
   /* One thread at a time runs its kernels (run, supports, workspace); all plugins with this flag share one lock. A
-     kernel keeps it while it calls host services, so that parallel_for then works on its thread alone, and call_op may
-     come back to the plugin. Not covered: the device table, which any thread may call, and describe. */
-  TN_PLUGIN_SERIALISE = 1u << 1,
+     kernel holds it while it calls host services, so that parallel_for then runs on its thread alone, and call_op may
+     reenter the plugin. Not covered: the device table, which any thread may call, and describe. */
+  TN_PLUGIN_SINGLE_THREADED = 1u << 1,
   TN_PLUGIN_HOST_MEMORY = 1u << 2 /* kernels for another plugin's or core's device: no device table */
 };
 
-/* What one process has room for. A plugin of one type more is refused; of devices that `count` says beyond its limit
- * none is used, and `tenon plugins` says so. */
+/* Limits of one process. A plugin whose device type would exceed the first is refused; devices that `count` reports
+ * beyond the second are not used, and `tenon plugins` says so. */
 enum {
-  TN_MAX_DEVICE_TYPES = 16, /* by name, the host among them */
-  TN_MAX_DEVICES = 16       /* of one type */
+  TN_MAX_DEVICE_TYPES = 16, /* names of devices, the host included */
+  TN_MAX_DEVICES = 16       /* per type */
 };
 
 typedef struct tn_plugin {
@@ -43,7 +43,7 @@ typedef struct tn_plugin {
    * priority (0 without a manifest), and among equals again that of the plugin that was opened last. */
   const tn_kernel* const* kernels;
   const tn_kernel* const* kernels_end;
-  /* Called once, before any kernel. TN_NO_DEVICE: nothing to serve. The plugin keeps `host`. */
+  /* Called once, before any kernel. TN_NO_DEVICE: no device is present. The plugin keeps `host`. */
   tn_status (*init)(const tn_host* host, tn_str* why);
   void (*shutdown)(void);
   tn_str (*describe)(void); /* optional: one line for `tenon plugins`, after init ("AVX3, oneDNN 2.6.3") */

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The codes of the primitive rows (ops/primitive.ops). A device with kernels for the thirteen primitives
+/* The codes of the primitive operators (ops/primitive.ops). A device with kernels for the thirteen primitives
  *
  *   fill.Scalar  copy  where.self  gather  bmm  arange.start_step
  *   prim_unary  prim_binary  prim_reduce  prim_scan  prim_scatter  prim_argsort  prim_philox
  *
- * carries every op that is decomposed into them. Numbers are fixed and new ones are only added at the end of a list: a
- * kernel declines (TN_DECLINED) a code that it does not know, and core then computes that call on the host.
+ * serves every operator that is decomposed into them. Codes are fixed and new ones are only added at the end of a list:
+ * a kernel declines (TN_DECLINED) a code that it does not know, and core then computes that call on the host.
  *
  * Float16 and bfloat16 are computed in float32 and rounded once. Sums and products of them, scans included, accumulate
  * in float32. Integers wrap. An index outside of its dimension is an error (TN_ERROR_INDEX). */
@@ -18,12 +18,12 @@ enum {
   TN_UNARY_NEG = 0, /* not of bool, as SUB */
   TN_UNARY_ABS = 1,
   TN_UNARY_SIGN = 2,  /* -1, 0 or 1; 0 for NaN */
-  TN_UNARY_FLOOR = 3, /* integers are whole already, here and up to TRUNC */
+  TN_UNARY_FLOOR = 3, /* returns integers unchanged, as all up to TRUNC */
   TN_UNARY_CEIL = 4,
   TN_UNARY_ROUND = 5, /* halves to even */
   TN_UNARY_TRUNC = 6,
   TN_UNARY_BITWISE_NOT = 7, /* integers; of bool the logical one */
-  TN_UNARY_SQRT = 8,        /* floating dtypes only, from here to I0 */
+  TN_UNARY_SQRT = 8,        /* floating dtypes only, as all up to I0 */
   TN_UNARY_RSQRT = 9,
   TN_UNARY_RECIPROCAL = 10,
   TN_UNARY_EXP = 11,
@@ -52,15 +52,15 @@ enum {
   TN_UNARY_LGAMMA = 34, /* log |gamma(x)| */
   TN_UNARY_DIGAMMA = 35,
   TN_UNARY_I0 = 36,          /* the modified Bessel function of order 0 */
-  TN_UNARY_LOGICAL_NOT = 64, /* bool from here on; x == 0 */
+  TN_UNARY_LOGICAL_NOT = 64, /* the result is bool, as of all below; x == 0 */
   TN_UNARY_ISNAN = 65,       /* false for integers, as ISINF */
   TN_UNARY_ISINF = 66,
   TN_UNARY_ISFINITE = 67, /* true for integers */
   TN_UNARY_SIGNBIT = 68   /* of floats the bit, -0.0 and NaN included; of integers x < 0 */
 };
 
-/* prim_binary(self, other, code). Both have one dtype and, by strides of 0, one shape. The result has that dtype, from
- * TN_BINARY_EQ on bool. Of bool, ADD and MAX are `or`, MUL and MIN are `and`. */
+/* prim_binary(self, other, code). Both have one dtype and one shape, broadcast by strides of 0. The result has that
+ * dtype, from TN_BINARY_EQ on bool. Of bool, ADD and MAX are `or`, MUL and MIN are `and`. */
 enum {
   TN_BINARY_ADD = 0,
   TN_BINARY_SUB = 1,
@@ -75,7 +75,7 @@ enum {
   TN_BINARY_MIN = 10,      /* NaN wins */
   TN_BINARY_FMAX = 11,     /* NaN loses */
   TN_BINARY_FMIN = 12,     /* NaN loses */
-  TN_BINARY_ATAN2 = 13,    /* floating dtypes only, from here to XLOGY; self is y */
+  TN_BINARY_ATAN2 = 13,    /* floating dtypes only, as all up to XLOGY; self is y */
   TN_BINARY_HYPOT = 14,
   TN_BINARY_NEXTAFTER = 15,
   TN_BINARY_COPYSIGN = 16,
@@ -87,7 +87,7 @@ enum {
   TN_BINARY_BITWISE_XOR = 22,
   TN_BINARY_SHIFT_LEFT = 23,  /* integers; a count outside of [0, bits) is an error, as SHIFT_RIGHT */
   TN_BINARY_SHIFT_RIGHT = 24, /* keeps the sign */
-  TN_BINARY_EQ = 64,          /* bool from here on; NaN compares false, and true by NE */
+  TN_BINARY_EQ = 64,          /* the result is bool, as of all below; NaN compares false, and true by NE */
   TN_BINARY_NE = 65,
   TN_BINARY_LT = 66,
   TN_BINARY_LE = 67,
@@ -102,21 +102,21 @@ enum {
  * dimension keeps size 1. The result has self's dtype, ARGMAX and ARGMIN give int64, ANY and ALL bool. Of an empty
  * dimension SUM is 0, PROD 1, ANY false, ALL true; core refuses the others. */
 enum {
-  TN_FOLD_SUM = 0,
-  TN_FOLD_PROD = 1,
-  TN_FOLD_MAX = 2, /* NaN wins, here and up to ARGMIN */
-  TN_FOLD_MIN = 3,
-  TN_FOLD_ARGMAX = 4, /* the first of equal elements */
-  TN_FOLD_ARGMIN = 5,
-  TN_FOLD_ANY = 6, /* of x != 0; NaN is true */
-  TN_FOLD_ALL = 7
+  TN_REDUCE_SUM = 0,
+  TN_REDUCE_PROD = 1,
+  TN_REDUCE_MAX = 2, /* NaN wins, as in all up to ARGMIN */
+  TN_REDUCE_MIN = 3,
+  TN_REDUCE_ARGMAX = 4, /* the first of equal elements */
+  TN_REDUCE_ARGMIN = 5,
+  TN_REDUCE_ANY = 6, /* of x != 0; NaN is true */
+  TN_REDUCE_ALL = 7
 };
 
 /* prim_scatter(self, dim, index, src, code): a copy of self in which, as in gather, element [.., index[p], ..] takes
  * src[p]. self and src have one dtype; index is int32 or int64, no larger than src in any dimension nor, but for dim,
  * than self. */
 enum {
-  TN_SCATTER_SET = 0, /* of elements that share a place any one stays */
+  TN_SCATTER_SET = 0, /* of elements with one destination any one stays */
   TN_SCATTER_ADD = 1, /* all of them count; of bool `or` */
   TN_SCATTER_MAX = 2, /* NaN wins */
   TN_SCATTER_MIN = 3,

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* DLPack's {code, bits, lanes}. bool is {6, 8, 1}. A plugin's dtype is {id, 8 * size, 1}, id from 64. */
+/* DLPack's {code, bits, lanes}. bool is {6, 8, 1}. A custom dtype is {id, 8 * size, 1}, id from 64. */
 typedef struct tn_dtype {
   uint8_t code;
   uint8_t bits;
@@ -30,12 +30,12 @@ enum { TN_CPU = 1, TN_CUDA = 2, TN_CUDA_HOST = 3, TN_OPENCL = 4, TN_DEVICE_FOREI
 /* Layout 0 is strided. Others were assigned to a name at registration (from 64). */
 enum { TN_STRIDED = 0, TN_LAYOUT_FOREIGN = 64 };
 
-/* The bytes may change without being counted: somebody else owns them, or was handed a pointer to write through. */
+/* The bytes may change without being counted: other code owns them, or holds a pointer to write through. */
 enum { TN_STORAGE_EXPOSED = 1u << 0 };
 
 /* What a plugin may see of a storage. Owned by core. `writes` counts every write of core and of kernels, so that a
- * kernel may keep something derived from the bytes (packed weights) under {id, writes}, unless TN_STORAGE_EXPOSED is
- * among `flags`; then the bytes must be read at each call. An id is never used again. */
+ * kernel may cache what it derives from the bytes (packed weights) under {id, writes}, unless `flags` has
+ * TN_STORAGE_EXPOSED; then the bytes must be read at each call. An id is never reused. */
 typedef struct tn_storage {
   uint64_t id;
   uint64_t writes;
@@ -50,10 +50,10 @@ enum {
   TN_TENSOR_OVERLAPPING = 1u << 2, /* some elements share memory (a stride of 0 with a size above 1) */
   TN_TENSOR_OPAQUE = 1u << 3,      /* data is a handle: no arithmetic on it */
   TN_TENSOR_PINNED = 1u << 4,      /* host memory that a device reads directly */
-  TN_TENSOR_COMPONENT = 1u << 5    /* one of the components of a tensor; its bits from 16 on are core's */
+  TN_TENSOR_COMPONENT = 1u << 5    /* a component of another tensor; core uses its bits from 16 on */
 };
 
-/* Bit TN_LAYOUT_FLAG + i is fact i of tn_ext_layout.flags, of a tensor with a layout other than strided. */
+/* Bit TN_LAYOUT_FLAG + i is flag i of tn_ext_layout.flags, of a tensor with a layout other than strided. */
 enum { TN_LAYOUT_FLAG = 16 };
 
 /* Sizes and strides count elements; strides are never null when ndim > 0. For a layout other than strided, data

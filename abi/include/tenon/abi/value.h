@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A 16-byte tagged value: the one form in which arguments and results cross the boundary. */
+/* A 16-byte tagged value: the form in which all arguments and results cross the boundary. */
 #ifndef TENON_ABI_VALUE_H_
 #define TENON_ABI_VALUE_H_
 
@@ -29,13 +29,13 @@ enum {
   TN_TAG_TENSOR = 13,      /* u.tensor */
   TN_TAG_TENSOR_LIST = 14, /* u.tensors, null for an absent entry of Tensor?[] */
   TN_TAG_GENERATOR = 15,   /* u.generator */
-  TN_TAG_OPAQUE = 16       /* u.ptr, meaning agreed between caller and kernel alone */
+  TN_TAG_OPAQUE = 16       /* u.ptr, meaning known to caller and kernel alone */
 };
 
 /* A reserved range of a Philox 4x32-10 stream. Core reserves the range before the call; a kernel never advances it.
- * Word w of the stream is lane w % 4 of the block at counter offset + w / 4. In the
- * capture of a graph state_ptr is not null: the device's memory there has two 64-bit words when the graph runs, the
- * seed, and what is to be added to `offset`, so that each launch draws new numbers. */
+ * Word w of the stream is lane w % 4 of the block at counter offset + w / 4. While a graph is captured state_ptr is not
+ * null: it points to two 64-bit words of device memory, read when the graph runs: the seed, and what is to be added to
+ * `offset`, so that each launch draws new random values. */
 typedef struct tn_generator {
   uint64_t seed;
   uint64_t offset;

@@ -9,11 +9,11 @@
 #include "tenon/abi/value.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/dtype.h"
+#include "tenon/core/geometry.h"
 #include "tenon/core/storage.h"
 
 namespace tenon::core {
 
-inline constexpr int kMaxDims = 64;
 inline constexpr int kInlineDims = 5;
 
 // Whatever the layer above hangs on a tensor (autograd). Owned by the tensor.
@@ -123,9 +123,6 @@ class TENON_API TensorImpl : public RefCounted {
 
 using Impl = Ref<TensorImpl>;
 
-// The number of elements, small enough that no dtype's byte count overflows; ValueError naming `op` otherwise, for a
-// negative size and for more than kMaxDims dimensions.
-TENON_API int64_t checked_numel(const char* op, int ndim, const int64_t* sizes);
 // A view of t's storage, with t's device and version counter. `byte_offset` counts from the start of the storage.
 TENON_API Impl new_view(const TensorImpl& t, ScalarType dtype, uint64_t byte_offset, int ndim, const int64_t* sizes,
                         const int64_t* strides);
@@ -136,14 +133,10 @@ TENON_API Impl new_tensor(const char* op, ScalarType dtype, int slot, int index,
 // New sizes, row-major. Where the storage is too small the tensor gets a larger one with the old bytes at its start;
 // other tensors keep the old one. New bytes are undefined.
 TENON_API void resize(TensorImpl& t, int ndim, const int64_t* sizes);
-TENON_API void contiguous_strides(int ndim, const int64_t* sizes, int64_t* strides);
-// Bytes from the first element to behind the last one; ValueError on overflow or a negative stride.
-TENON_API uint64_t checked_extent(const char* op, uint32_t itemsize, int ndim, const int64_t* sizes,
-                                  const int64_t* strides);
 
 // The geometry of a tensor as a row-major strided one without memory: what infer functions see of a layout.
 Impl stand_in(const TensorImpl& t);
-// A row-majortensor of the shape and on the device of another, which is row-major itself.
+// A row-major tensor of the shape and on the device of another, which is row-major itself.
 Impl new_like(const TensorImpl& t, ScalarType dtype);
 
 }  // namespace tenon::core

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From a dtype to a C++ type: dispatch_floating(t.dtype(), [&](auto tag) { using T = tn_type(tag); ... }).
+// Calls a lambda with the C++ type of a dtype: dispatch_floating(t.dtype(), [&](auto tag) { using T = tn_type(tag); ...
+// }).
 #pragma once
 
 #include <type_traits>
@@ -100,7 +101,7 @@ decltype(auto) dispatch_all(DType d, F&& f) {
   return dispatch_number(d, static_cast<F&&>(f));
 }
 
-// By size alone, for kernels that only move elements: uint8_t to uint64_t.
+// By element size alone, for kernels that only move elements: uint8_t to uint64_t.
 template <class F>
 decltype(auto) dispatch_size(DType d, F&& f) {
   switch (d.bits) {

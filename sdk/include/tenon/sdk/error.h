@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The exception of kernels. It never crosses the boundary: the trampoline of kernel.h turns it into a status.
+// The exception that kernels throw. The trampoline of kernel.h converts it to a status, so it never crosses the
+// boundary.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace tenon::sdk {
 
-// Parts of a message; Ints joins in view.h.
+// Parts of a message; view.h adds the overload for Ints.
 inline void append_text(std::string& s, std::string_view v) { s.append(v.data(), v.size()); }
 inline void append_text(std::string& s, tn_str v) { s.append(v.ptr, v.len); }
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The neighbours of a position between pixels, their weights, and how these change with the position.
+// The neighbors of a position between pixels, their weights, and the derivatives of these (grid_sample).
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ struct GridRules {
   bool align_corners;
 };
 
-// One dimension: up to four neighbours; index -1 lies outside.
+// One dimension: up to four neighbors; index -1 is out of bounds.
 struct GridTaps {
   int count = 0;
   int64_t index[4];
@@ -24,25 +24,25 @@ struct GridTaps {
 
 namespace grid_detail {
 
-struct Place {
-  double at, slope;
+struct Position {
+  double at, slope;  // slope: derivative by the coordinate
 };
 
-// The pixel that a coordinate from -1 to 1 stands for.
-TN_HD inline Place place(double v, int64_t size, bool align_corners) {
+// Converts a coordinate from -1 to 1 to pixels.
+TN_HD inline Position to_pixels(double v, int64_t size, bool align_corners) {
   const double n = static_cast<double>(size);
-  return align_corners ? Place{(v + 1) / 2 * (n - 1), (n - 1) / 2} : Place{((v + 1) * n - 1) / 2, n / 2};
+  return align_corners ? Position{(v + 1) / 2 * (n - 1), (n - 1) / 2} : Position{((v + 1) * n - 1) / 2, n / 2};
 }
 
-TN_HD inline Place clipped(Place p, int64_t size) {
+TN_HD inline Position clip(Position p, int64_t size) {
   const double last = static_cast<double>(size - 1);
   if (p.at <= 0) return {0, 0};
   if (p.at >= last) return {last, 0};
   return p;
 }
 
-// Mirrors at low and high, which are half of the integers given.
-TN_HD inline Place reflected(Place p, int64_t twice_low, int64_t twice_high) {
+// Reflects at low and high, which are passed doubled.
+TN_HD inline Position reflect(Position p, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return {0, 0};
   const double low = static_cast<double>(twice_low) / 2, span = static_cast<double>(twice_high - twice_low) / 2;
   double from = p.at - low, slope = p.slope;
@@ -52,21 +52,21 @@ TN_HD inline Place reflected(Place p, int64_t twice_low, int64_t twice_high) {
   return {span - extra + low, -slope};
 }
 
-TN_HD inline Place bounded(Place p, int64_t size, const GridRules& rules) {
-  if (rules.border == 1) return clipped(p, size);
+TN_HD inline Position apply_border(Position p, int64_t size, const GridRules& rules) {
+  if (rules.border == 1) return clip(p, size);
   if (rules.border == 2) {
-    p = rules.align_corners ? reflected(p, 0, 2 * (size - 1)) : reflected(p, -1, 2 * size - 1);
-    return clipped(p, size);
+    p = rules.align_corners ? reflect(p, 0, 2 * (size - 1)) : reflect(p, -1, 2 * size - 1);
+    return clip(p, size);
   }
   return p;
 }
 
-// -1 outside; numbers that no pixel has, NaN among them, are outside too.
-TN_HD inline int64_t inside(double at, int64_t size) {
+// The index of a position, or -1 if it is out of bounds or NaN.
+TN_HD inline int64_t index_or_outside(double at, int64_t size) {
   return at >= 0 && at < static_cast<double>(size) ? static_cast<int64_t>(at) : -1;
 }
 
-TN_HD inline void cubic(GridTaps& g, double t, double slope) {
+TN_HD inline void set_cubic_taps(GridTaps& g, double t, double slope) {
   constexpr double a = -0.75;
   const auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
   const auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
@@ -85,11 +85,11 @@ TN_HD inline void cubic(GridTaps& g, double t, double slope) {
 TN_HD inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules& rules) {
   namespace detail = grid_detail;
   GridTaps g;
-  detail::Place p = detail::place(coordinate, size, rules.align_corners);
-  if (rules.mode != 2) p = detail::bounded(p, size, rules);
+  detail::Position p = detail::to_pixels(coordinate, size, rules.align_corners);
+  if (rules.mode != 2) p = detail::apply_border(p, size, rules);
   if (rules.mode == 1) {
     g.count = 1;
-    g.index[0] = detail::inside(std::nearbyint(p.at), size);
+    g.index[0] = detail::index_or_outside(std::nearbyint(p.at), size);
     g.weight[0] = 1;
     g.slope[0] = 0;
     return g;
@@ -99,14 +99,14 @@ TN_HD inline GridTaps grid_taps(double coordinate, int64_t size, const GridRules
     g.count = 2;
     g.weight[0] = 1 - t, g.weight[1] = t;
     g.slope[0] = -p.slope, g.slope[1] = p.slope;
-    for (int k = 0; k < 2; ++k) g.index[k] = detail::inside(low + k, size);
-    if (t == 0 && p.slope == 0) g.index[1] = g.index[0];  // held at the last pixel, beyond which there is none
+    for (int k = 0; k < 2; ++k) g.index[k] = detail::index_or_outside(low + k, size);
+    if (t == 0 && p.slope == 0) g.index[1] = g.index[0];  // clipped to the last pixel, which has no right neighbor
     return g;
   }
   g.count = 4;
-  detail::cubic(g, t, p.slope);
+  detail::set_cubic_taps(g, t, p.slope);
   for (int k = 0; k < 4; ++k) {
-    g.index[k] = detail::inside(detail::bounded({low - 1 + k, 0}, size, rules).at, size);
+    g.index[k] = detail::index_or_outside(detail::apply_border({low - 1 + k, 0}, size, rules).at, size);
   }
   return g;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The two 16-bit floats as storage. Arithmetic on them happens in float; conversions round to nearest even.
+// The two 16-bit floats, for storage. Arithmetic is done in float; conversions round to nearest even.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ TN_HD inline uint32_t as_bits(float f) {
   return b;
 }
 
-// Without branches, so that loops over it vectorise: each range of the exponent is computed and one is selected.
+// Without branches, so that loops over it vectorize: each range of the exponent is computed and one is selected.
 TN_HD inline uint16_t to_half(float f) {
   const uint32_t bits = as_bits(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
   const uint32_t normal = (x + 0xc8000fffu + (x >> 13 & 1u)) >> 13;  // rebias the exponent, round to even
@@ -74,7 +74,7 @@ inline constexpr bool is_half_v = std::is_same_v<T, Half> || std::is_same_v<T, B
 template <class T>
 using compute_t = std::conditional_t<is_half_v<T>, float, T>;
 
-// The type in which sums of T are kept.
+// The type in which sums of T accumulate.
 template <class T>
 using accumulate_t =
     std::conditional_t<is_half_v<T>, float, std::conditional_t<std::is_floating_point_v<T>, T, int64_t>>;

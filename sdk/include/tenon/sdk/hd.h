@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Marks functions that a device compiler builds for both sides.
+// Marks functions that a device compiler builds for host and device.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__HIPCC__)

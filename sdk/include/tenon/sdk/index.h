@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What indexing expressions share.
+// Helpers of indexing operators.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tenon::sdk {
 
-// `shape` becomes what it and the shape of an index tensor broadcast to.
+// Broadcasts `shape`, in place, with the shape of an index tensor.
 inline void broadcast_index(std::vector<int64_t>& shape, const Tensor& t) {
   while (static_cast<int>(shape.size()) < t.ndim()) shape.insert(shape.begin(), 1);
   for (int d = 0; d < t.ndim(); ++d) {

@@ -5,8 +5,8 @@
 //   tn_status mm(Call& call, Tensor out, Tensor self, Tensor mat2) { ...; return TN_OK; }
 //   TN_KERNEL(mm, mm, dtypes("floating").any_strides());
 //
-// The first word names the op's generated header, tenon/sdk/ops/mm.h; its TN_OP_mm_SIGNATURE is compared with the
-// function's own type when the file is compiled. The record is constant data, found through a linker section.
+// The first argument names the operator's generated header, tenon/sdk/ops/mm.h; its TN_OP_mm_SIGNATURE is compared with
+// the function's type at compile time. The record is constant data, found through a linker section.
 #pragma once
 
 #include <new>
@@ -34,7 +34,7 @@ class Call {
   uint64_t workspace_bytes() const { return c_->workspace_bytes; }
   bool deterministic() const { return c_->flags & TN_CALL_DETERMINISTIC; }
   bool dry_run() const { return c_->flags & TN_CALL_DRY_RUN; }
-  bool alike() const { return c_->flags & TN_CALL_ALIKE; }
+  bool uniform() const { return c_->flags & TN_CALL_UNIFORM; }
   tn_error_word* device_error() const { return c_->device_error; }
 
   template <class F>
@@ -42,7 +42,7 @@ class Call {
     sdk::parallel_for(n, grain, static_cast<F&&>(body));
   }
 
-  // Kernels with dynamic(): sizes output i. Once an output, from the calling thread.
+  // Kernels with dynamic(): sizes output i. Once per output, from the calling thread.
   Tensor alloc_out(uint32_t i, Ints sizes, DType dtype) const {
     const tn_status s = host().alloc_out(c_, i, static_cast<int32_t>(sizes.size()), sizes.data(), dtype);
     if (s != TN_OK) throw Error(s, "output ", i, " of ", sizes, " elements could not be allocated");
@@ -55,7 +55,7 @@ class Call {
 
 namespace detail {
 
-// The function's own message becomes the text of the status.
+// Sets the text of the error.
 __attribute__((cold, noinline)) inline tn_status report(tn_call* c, tn_status code, std::string_view text) {
   host().set_error(c, tn_str{text.data(), text.size()});
   return code;
@@ -101,7 +101,7 @@ constexpr tn_str text(std::string_view s) { return tn_str{s.data(), s.size()}; }
 
 }  // namespace detail
 
-// What a kernel says about itself; fields as in tn_kernel.
+// Properties of a kernel; fields as in tn_kernel.
 struct Traits {
   std::string_view dtypes_ = "all", inplace_ = "", layouts_ = "";
   uint32_t flags_ = 0;
@@ -178,7 +178,7 @@ constexpr tn_kernel make_kernel(const Traits& t, tn_kernel_fn run) {
 #define TN_DETAIL_JOIN2(a, b) a##b
 #define TN_DETAIL_JOIN(a, b) TN_DETAIL_JOIN2(a, b)
 
-// One kernel: the op's identifier, the function, what it says about itself. At namespace scope, in a source file.
+// Registers one kernel: the operator's identifier, the function, its traits. At namespace scope, in a source file.
 #define TN_KERNEL(op, fn, ...) TN_DETAIL_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
 #define TN_DETAIL_KERNEL(op, fn, id, ...)                                                                         \
   namespace {                                                                                                     \

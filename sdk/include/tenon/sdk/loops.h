@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Strided loops over several operands of one shape: broadcasting becomes a stride of zero, dimensions are put in the
-// order of operand 0's memory, and neighbours that are one run of memory are merged.
+// Strided loops over several operands of one shape: broadcast dimensions have a stride of zero, dimensions are sorted
+// by the memory order of operand 0, and adjacent ones that are contiguous in every operand are merged.
 #pragma once
 
 #include "tenon/sdk/view.h"
@@ -28,7 +28,7 @@ class StridedLoop {
     }
   }
 
-  // Broadcast to the shape: trailing dimensions are matched, a size of 1 repeats.
+  // Broadcasts to the shape: trailing dimensions are matched, a size of 1 repeats.
   void add(const Tensor& t) {
     const int64_t item = item_size(t.dtype());
     base[operands] = t.data<char>();
@@ -80,7 +80,7 @@ class StridedLoop {
       for (int k = 0; k < operands; ++k) p[k] += index[d] * strides[d][k];
     }
     for (int64_t left = end - begin;;) {
-      const int64_t row = sizes[0] - index[0], n = row < left ? row : left;
+      const int64_t rest_of_row = sizes[0] - index[0], n = rest_of_row < left ? rest_of_row : left;
       f(static_cast<char* const*>(p), static_cast<const int64_t*>(strides[0]), n);
       left -= n;
       if (left == 0) return;
@@ -115,7 +115,7 @@ class StridedLoop {
       for (int e = d; e > 0 && magnitude(e, key) < magnitude(e - 1, key); --e) swap(e, e - 1);
     }
   }
-  // Dimensions of one element go last, where they disturb no merge.
+  // Dimensions of one element go last, where they prevent no merge.
   uint64_t magnitude(int d, int key) const {
     if (sizes[d] == 1) return ~uint64_t{0};
     const int64_t s = strides[d][key];

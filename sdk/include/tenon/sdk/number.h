@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that meet tensors of integers.
+// Conversions of scalars to integer dtypes.
 #pragma once
 
 #include <limits>
@@ -10,8 +10,8 @@
 
 namespace tenon::sdk {
 
-// Its fraction is cut off. Whole negative numbers may wrap to an unsigned dtype, as in -1 for its highest value; any
-// other number that T cannot hold is refused.
+// Converts, truncating a fraction. Negative integers may wrap to an unsigned dtype, as in -1 for its highest value; any
+// other value that T cannot hold is an error.
 template <class T>
 T checked(const Scalar& s) {
   using L = std::numeric_limits<T>;
@@ -20,8 +20,8 @@ T checked(const Scalar& s) {
     const double v = s.to<double>();
     fits = v >= static_cast<double>(L::lowest()) && (sizeof(T) < 8 ? v <= static_cast<double>(L::max()) : v < 0x1p63);
   } else {
-    const int64_t v = s.to<int64_t>(), most = static_cast<int64_t>(L::max());
-    fits = v >= (L::is_signed ? static_cast<int64_t>(L::lowest()) : -most) && v <= most;
+    const int64_t v = s.to<int64_t>(), max = static_cast<int64_t>(L::max());
+    fits = v >= (L::is_signed ? static_cast<int64_t>(L::lowest()) : -max) && v <= max;
   }
   if (!fits) {
     throw Error(TN_ERROR_VALUE, "value ",
@@ -31,8 +31,7 @@ T checked(const Scalar& s) {
   return s.to<T>();
 }
 
-// A limit that T cannot hold limits nothing: it becomes the end of T's range. Compared as double where it is one, since
-// it may be beyond int64.
+// Clamps to T's range, as for a bound that T cannot hold. A float is compared as double, since it may be beyond int64.
 template <class T>
 T limited(const Scalar& s) {
   using L = std::numeric_limits<T>;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Philox 4x32-10 (Salmon et al., SC 2011) by counter: word w of a reserved range is lane w % 4 of the block at counter
-// offset + w / 4, so that any element's numbers are found without those before it.
+// offset + w / 4, so that each element's random words are computed independently.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@ TN_HD inline uint32_t philox_word(uint64_t seed, uint64_t offset, uint64_t w) {
   return philox_block(seed, offset + w / 4).w[w % 4];
 }
 
-// Reads words one after the other and computes each block once.
+// Reads words in order and computes each block once.
 class PhiloxReader {
  public:
   TN_HD PhiloxReader(uint64_t seed, uint64_t offset, uint64_t word)
@@ -69,7 +69,8 @@ TN_HD inline float philox_float(uint32_t w, int bits = 24) {
 }
 TN_HD inline double philox_double(uint64_t w) { return static_cast<double>(w >> 11) * 0x1p-53; }
 
-// Box-Muller: normals 2j and 2j + 1 from the words of elements 2j and 2j + 1. The radius takes its number from (0, 1].
+// Box-Muller: normals 2j and 2j + 1 from the words of elements 2j and 2j + 1. The radius uses a uniform value in (0,
+// 1].
 TN_HD inline void philox_normal2(uint32_t w0, uint32_t w1, float* n0, float* n1) {
   const double u = static_cast<double>((w0 >> 8) + 1) * 0x1p-24, v = static_cast<double>(w1 >> 8) * 0x1p-24;
   const double r = std::sqrt(-2.0 * std::log(u)), t = 6.283185307179586476925 * v;

@@ -10,7 +10,7 @@
 #include "tenon/abi/plugin.h"
 #include "tenon/sdk/kernel.h"
 
-// Bounds of the section, made by the linker; weak, since a plugin may have no kernel.
+// Bounds of the section, defined by the linker; weak, since a plugin may have no kernel.
 extern "C" {
 extern const tn_kernel* const __start_tn_kernels[] __attribute__((weak, visibility("hidden")));
 extern const tn_kernel* const __stop_tn_kernels[] __attribute__((weak, visibility("hidden")));
@@ -59,7 +59,7 @@ struct PluginInfo {
   }
   constexpr PluginInfo host_memory() const { return with(TN_PLUGIN_HOST_MEMORY); }
   constexpr PluginInfo unloadable() const { return with(TN_PLUGIN_UNLOADABLE); }
-  constexpr PluginInfo serialise() const { return with(TN_PLUGIN_SERIALISE); }
+  constexpr PluginInfo single_threaded() const { return with(TN_PLUGIN_SINGLE_THREADED); }
   constexpr PluginInfo shutdown(void (*f)()) const {
     PluginInfo p = *this;
     p.shutdown_ = f;
@@ -78,7 +78,7 @@ struct PluginInfo {
 };
 
 namespace detail {
-// Runs before any kernel. The function named by TN_PLUGIN_INIT may refuse with a reason.
+// Runs before any kernel. The function passed to TN_PLUGIN_INIT may fail with a reason.
 template <tn_status (*Init)(const tn_host&, tn_str*)>
 tn_status plugin_init(const tn_host* host, tn_str* why) {
   g_host = host;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of a line make each element of its resampled line, and with what weights.
+// Resampling along one dimension: indices and weights of the input elements of each output element.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "hd.h"  // as beside this file: libtenon, which has no folder of the SDK, includes both
+#include "hd.h"  // by its relative path: libtenon includes this file without the SDK's include folder
 
 namespace tenon::sdk {
 
@@ -17,7 +17,7 @@ enum class Resampling { kNearest, kNearestExact, kLinear, kCubic, kLinearWide, k
 
 namespace resample_detail {
 
-// A position as an index. Scales of a program's own lead to any position, also to none.
+// Clamps a position to an index. A scale given by the program may lead to any position, or to NaN.
 TN_HD inline int64_t bounded(double at, int64_t low, int64_t high) {
   const double l = static_cast<double>(low), h = static_cast<double>(high);
   return at > l ? at < h ? static_cast<int64_t>(at) : high : low;
@@ -35,14 +35,14 @@ TN_HD inline double cubic_kernel(double x) {
 
 }  // namespace resample_detail
 
-// One axis: every element of the output is a sum of `taps` weighted elements of the input. Both sides' indices rise
-// together.
+// One axis: every output element is a sum of `taps` weighted input elements, whose indices do not decrease with the
+// output index.
 struct ResampleLine {
   Resampling how = Resampling::kNearest;
   bool align_corners = false;
   int64_t in = 1, out = 1, taps = 1;
-  double step = 1;         // input elements a step of the output goes
-  float nearest_step = 1;  // in float as ATen computes it, so that equal arguments choose equal elements
+  double step = 1;         // input elements per output element
+  float nearest_step = 1;  // in float, as in ATen, so that the same arguments select the same elements
 
   ResampleLine() = default;
   ResampleLine(Resampling h, int64_t from, int64_t to, bool corners, std::optional<double> scale)
@@ -58,7 +58,7 @@ struct ResampleLine {
     if (is_wide()) taps = resample_detail::bounded(std::ceil(support()) * 2 + 1, 1, in);
   }
 
-  // What output element o is made of; unused taps weigh 0.
+  // Computes the indices and weights of output element o; unused taps have weight 0.
   template <class I, class C>
   TN_HD void find(int64_t o, I* index, C* weight) const {
     switch (how) {
@@ -77,7 +77,7 @@ struct ResampleLine {
   }
 
  private:
-  // A kernel as wide as the step, if that is more than one element.
+  // Antialiased: the kernel is as wide as the step, if that is more than one element.
   bool is_wide() const { return how == Resampling::kLinearWide || how == Resampling::kCubicWide; }
   TN_HD double stretch() const { return std::fmax(1.0, step); }
   TN_HD double support() const { return (how == Resampling::kLinearWide ? 1 : 2) * stretch(); }
@@ -119,21 +119,21 @@ struct ResampleLine {
   // Weights add up to 1.
   template <class I, class C>
   TN_HD void wide(double o, I* index, C* weight) const {
-    const double centre = step * (o + 0.5);
-    const int64_t first = resample_detail::bounded(centre - support() + 0.5, 0, in),
-                  last = resample_detail::bounded(centre + support() + 0.5, 0, in);
+    const double center = step * (o + 0.5);
+    const int64_t first = resample_detail::bounded(center - support() + 0.5, 0, in),
+                  last = resample_detail::bounded(center + support() + 0.5, 0, in);
     double sum = 0;
-    for (int64_t i = first; i < last; ++i) sum += kernel((static_cast<double>(i) - centre + 0.5) / stretch());
+    for (int64_t i = first; i < last; ++i) sum += kernel((static_cast<double>(i) - center + 0.5) / stretch());
     for (int64_t k = 0; k < taps; ++k) {
       const int64_t i = first + k;
-      const double w = i < last && sum != 0 ? kernel((static_cast<double>(i) - centre + 0.5) / stretch()) / sum : 0;
+      const double w = i < last && sum != 0 ? kernel((static_cast<double>(i) - center + 0.5) / stretch()) / sum : 0;
       index[k] = static_cast<I>(i < in ? i : in - 1);
       weight[k] = static_cast<C>(w);
     }
   }
 };
 
-// The same as a table: element o is the sum over t of weight[o * taps + t] times element index[o * taps + t].
+// ResampleLine as a table: element o is the sum over t of weight[o * taps + t] times element index[o * taps + t].
 template <class C>
 struct ResampleAxis {
   int64_t in = 1, out = 1, taps = 1;
@@ -151,8 +151,8 @@ ResampleAxis<C> resample_axis(Resampling how, int64_t in, int64_t out, bool alig
   return a;
 }
 
-// Weights as whole numbers of 2^-bits, as many as 16 bits hold, and one tap for every different element: results of
-// uint8 are those of ATen, bit for bit.
+// Fixed-point weights in units of 2^-bits, with as many bits as int16 allows, and one tap per distinct element: results
+// of uint8 are bitwise those of ATen.
 struct ByteAxis {
   int64_t in = 1, out = 1, taps = 1;
   int bits = 0;
@@ -163,7 +163,7 @@ struct ByteAxis {
 inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
   ByteAxis b{a.in, a.out, a.taps, 0, std::vector<int64_t>(a.index.size()), std::vector<int32_t>(a.index.size())};
   std::vector<double> merged(a.weight.size());
-  double most = 0;
+  double max_weight = 0;
   for (int64_t o = 0; o < a.out; ++o) {
     const std::size_t first = static_cast<std::size_t>(o * a.taps);
     std::size_t to = first;
@@ -171,11 +171,11 @@ inline ByteAxis byte_axis(const ResampleAxis<double>& a) {
       if (k > first && a.index[k] != b.index[to]) ++to;
       b.index[to] = a.index[k];
       merged[to] += a.weight[k];
-      most = std::max(most, merged[to]);
+      max_weight = std::max(max_weight, merged[to]);
     }
     for (std::size_t k = to + 1; k < first + static_cast<std::size_t>(a.taps); ++k) b.index[k] = b.index[to];
   }
-  while (b.bits < 22 && static_cast<int>(0.5 + most * (1 << (b.bits + 1))) < 1 << 15) ++b.bits;
+  while (b.bits < 22 && static_cast<int>(0.5 + max_weight * (1 << (b.bits + 1))) < 1 << 15) ++b.bits;
   for (std::size_t k = 0; k < merged.size(); ++k) {
     const double w = merged[k] * (1 << b.bits);
     b.weight[k] = static_cast<int32_t>(w < 0 ? w - 0.5 : w + 0.5);

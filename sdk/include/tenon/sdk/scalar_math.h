@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The scalar functions that rows of pointwise.def use, for float and double on host and device, and the few that work
-// on integers and bool too. A row's expression is a template: on the CPU it also runs on vectors that have functions of
+// The scalar functions that the expressions of pointwise.def use, for float and double on host and device, and a few
+// for integers and bool too. An expression is a template: on the CPU it also runs on vectors, which have functions of
 // the same names.
 #pragma once
 
@@ -49,8 +49,8 @@ TN_MATH_2(nextafter)
 #undef TN_MATH_1
 #undef TN_MATH_2
 
-// Integers are whole already.
-#define TN_MATH_WHOLE(name, std_name)          \
+// Returns integers unchanged.
+#define TN_MATH_ROUNDING(name, std_name)       \
   template <class T>                           \
   TN_HD T name(T a) {                          \
     if constexpr (std::is_floating_point_v<T>) \
@@ -58,11 +58,11 @@ TN_MATH_2(nextafter)
     else                                       \
       return a;                                \
   }
-TN_MATH_WHOLE(floor, floor)
-TN_MATH_WHOLE(ceil, ceil)
-TN_MATH_WHOLE(trunc, trunc)
-TN_MATH_WHOLE(round, nearbyint)
-#undef TN_MATH_WHOLE
+TN_MATH_ROUNDING(floor, floor)
+TN_MATH_ROUNDING(ceil, ceil)
+TN_MATH_ROUNDING(trunc, trunc)
+TN_MATH_ROUNDING(round, nearbyint)
+#undef TN_MATH_ROUNDING
 
 template <class T>
 TN_HD T select(bool c, T a, T b) {
@@ -171,7 +171,7 @@ TN_HD T fmod(T a, T b) {
   else
     return static_cast<T>(a % b);
 }
-// As Python's //: found from the exact remainder, so that a quotient just below a whole number stays below it.
+// As Python's //: found from the exact remainder, so that a quotient just below an integer stays below it.
 template <class T>
 TN_HD T div_floor(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -229,7 +229,7 @@ template <class T>
 TN_HD T shift_right(T a, T b) {
   return static_cast<T>(a >> static_cast<int>(b));
 }
-// The size of the lowest integer has no place in T, but in the unsigned type; as T it wraps to itself.
+// The magnitude of the lowest integer fits the unsigned type only; as T it wraps to itself.
 template <class T>
 using Magnitude = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
 template <class T>
@@ -341,7 +341,7 @@ TN_HD T digamma(T a) {
 template <class T>
 TN_HD T i0(T a) {
   const double x = std::fabs(static_cast<double>(a));
-  if (x > 1000) return std::numeric_limits<T>::infinity();  // beyond, also the root below overflows
+  if (x > 1000) return std::numeric_limits<T>::infinity();  // beyond, the square root below overflows, too
   if (x < 20) {
     double term = 1, sum = 1;
     for (int k = 1; k < 80 && term > 1e-18 * sum; ++k) {
@@ -357,7 +357,7 @@ TN_HD T i0(T a) {
     sum += term;
     if (term < 1e-17) break;
   }
-  // e^x alone overflows before the result does, and a logarithm in the exponent loses what x has in whole digits.
+  // e^x alone overflows before the result does, and a logarithm in the exponent loses digits of x.
   const double half = std::exp(0.5 * x);
   return static_cast<T>(half * (sum / std::sqrt(6.28318530717958647692 * x)) * half);
 }

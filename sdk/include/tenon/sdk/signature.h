@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// From tagged values to C++ types, and the letters of TN_OP_x_SIGNATURE: "outputs;arguments", each a comma-separated
-// list of
-//   T tensor, S number, I int, F float, B bool, D dtype, L layout, V device, M memory format, Z str, G generator,
+// Conversion of tagged values to C++ types, and the letters of TN_OP_x_SIGNATURE: "outputs;arguments", each a
+// comma-separated list of
+//   T tensor, S scalar, I int, F float, B bool, D dtype, L layout, V device, M memory format, Z str, G generator,
 // followed by "?" if it is optional, "[]" if it is a list, "?[]" for a list of optional tensors, "[]?" for an optional
 // list.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tenon::sdk::detail {
 
-// code: what the signature must say. accepts: whether the value's tag is one that get() understands.
+// code: the entry in the signature. accepts: whether get() supports the value's tag.
 template <class A>
 struct Unpack;
 
@@ -135,8 +135,8 @@ inline constexpr bool is_optional<std::optional<A>> = true;
 template <class A>
 inline constexpr bool is_optional<const A&> = is_optional<A>;
 
-// Whether a parameter may stand for one entry of a signature. An absent tensor may be taken by Tensor too, and dtype,
-// layout, device, memory format and generator may be written optional or not.
+// Whether a parameter's type fits one entry of a signature. An optional tensor may be a Tensor, too, and dtype, layout,
+// device, memory format and generator may be optional or not.
 template <class A>
 constexpr bool matches_one(std::string_view want) {
   const std::string_view code = Unpack<A>::code;
@@ -158,7 +158,7 @@ constexpr std::size_t count_outputs(std::string_view signature) {
   return n;
 }
 
-// Takes the next entry off a signature.
+// Removes the next entry from a signature and returns it.
 constexpr std::string_view next_entry(std::string_view& rest) {
   std::size_t n = 0;
   while (n < rest.size() && rest[n] != ',' && rest[n] != ';') ++n;

@@ -15,7 +15,7 @@ namespace gamma {
 inline constexpr int kSteps = 1 << 17;
 
 // log of gamma(a) over Stirling's formula, a >= 10.
-TN_HD inline double stirling_rest(double a) {
+TN_HD inline double stirling_correction(double a) {
   const double r = 1 / (a * a);
   return (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r / 1188)))) / a;
 }
@@ -24,7 +24,7 @@ TN_HD inline double stirling_rest(double a) {
 TN_HD inline double factor(double a, double x) {
   if (a < 10) return std::exp(a * std::log(x) - x - std::lgamma(a));
   const double d = (x - a) / a;
-  return std::sqrt(a / (2 * 3.14159265358979323846)) * std::exp(a * (std::log1p(d) - d) - stirling_rest(a));
+  return std::sqrt(a / (2 * 3.14159265358979323846)) * std::exp(a * (std::log1p(d) - d) - stirling_correction(a));
 }
 
 TN_HD inline double lower_series(double a, double x, double epsilon) {
@@ -66,7 +66,7 @@ TN_HD inline double upper_fraction(double a, double x, double epsilon) {
   return factor(a, x) * h;
 }
 
-// The leading terms for large a: the other ways would take too many steps.
+// The leading terms for large a, where the other methods would take too many iterations.
 TN_HD inline double upper_asymptotic(double a, double x) {
   const double d = (x - a) / a, half = d - std::log1p(d);  // eta^2 / 2
   const double eta = std::copysign(std::sqrt(2 * half), d);
@@ -81,24 +81,24 @@ TN_HD inline bool upper_is_small(double a, double x) {
   return x > a;
 }
 
-// Where lower and upper are 0, 1 or nothing at all; `rest` is what is looked for there.
-TN_HD inline bool at_border(double a, double x, bool upper, double* rest) {
+// Sets *value if lower and upper are 0, 1 or NaN.
+TN_HD inline bool is_limit_case(double a, double x, bool upper, double* value) {
   if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0) || (std::isinf(a) && std::isinf(x))) {
-    *rest = std::numeric_limits<double>::quiet_NaN();
+    *value = std::numeric_limits<double>::quiet_NaN();
     return true;
   }
   const bool all_lower = a == 0 || std::isinf(x);
   if (!all_lower && x > 0 && !std::isinf(a)) return false;
-  *rest = all_lower != upper ? 1 : 0;
+  *value = all_lower != upper ? 1 : 0;
   return true;
 }
 
 }  // namespace gamma
 
-// The lower one over gamma(a), or the upper one; sums end at terms of `epsilon`.
+// The regularized lower or upper incomplete gamma function; sums end at terms of `epsilon`.
 TN_HD inline double incomplete_gamma(double a, double x, bool upper, double epsilon) {
   double value;
-  if (gamma::at_border(a, x, upper, &value)) return value;
+  if (gamma::is_limit_case(a, x, upper, &value)) return value;
   if (a > 1e8) {
     value = gamma::upper_asymptotic(a, x);
     return upper ? value : 1 - value;
@@ -113,8 +113,8 @@ TN_HD inline double incomplete_gamma(double a, double x, bool upper, double epsi
 
 // psi_n(x) = (-1)^(n+1) n! zeta(n + 1, x), by Hurwitz' zeta function.
 
-// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2, x not far below zero: it counts up from
-// there.
+// Ten terms, then Euler and Maclaurin's formula with B_2 to B_16. s >= 2, x not far below zero, as
+// the sum starts there.
 TN_HD inline double hurwitz_zeta_near(double s, double x) {
   const double bernoulli_over_factorial[] = {1.0 / 12,          -1.0 / 720,
                                              1.0 / 30240,       -1.0 / 1209600,
@@ -134,8 +134,7 @@ TN_HD inline double hurwitz_zeta_near(double s, double x) {
   return sum;
 }
 
-// For whole s. Far below zero the terms are those of both directions from the nearest integer, less those that come
-// before x.
+// For integer s. Far below zero the terms are those in both directions from the nearest integer, less those before x.
 TN_HD inline double hurwitz_zeta(double s, double x) {
   if (!(x < -16)) return hurwitz_zeta_near(s, x);
   const double off = x - std::nearbyint(x), sign = std::fmod(s, 2) == 0 ? 1 : -1;
@@ -146,8 +145,8 @@ TN_HD inline double hurwitz_zeta(double s, double x) {
 }
 
 // By reflection below zero, about the nearest integer: far from zero the sine of pi x itself has no digits left. At a
-// negative integer, a pole, ATen takes the sine of the rounded argument, in the precision of T, and the large finite
-// number that comes out is what programs know.
+// negative integer, a pole, ATen returns a large finite value, from the sine of the rounded argument in the precision
+// of T, and so does this.
 template <class T>
 TN_HD double trigamma_below_zero(T given) {
   const double x = static_cast<double>(given), off = x - std::nearbyint(x), pi = 3.14159265358979323846;

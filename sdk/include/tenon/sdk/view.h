@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What kernels see of arguments and results. All of it borrows from the call.
+// Arguments and results as kernels see them. All of them borrow from the call.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class Tensor {
   Tensor() = default;
   explicit Tensor(const tn_tensor* t) : t_(t) {}
 
-  // False for an absent optional, and for an output that an output_mask refuses.
+  // False for an absent optional, and for an output that output_mask excludes.
   bool defined() const { return t_ != nullptr; }
   const tn_tensor* abi() const { return t_; }
 
@@ -111,7 +111,7 @@ class Scalar {
   bool is_float() const { return tag_ == TN_TAG_F64; }
   bool is_int() const { return tag_ == TN_TAG_I64; }
   bool is_bool() const { return tag_ == TN_TAG_BOOL; }
-  // As a C++ cast converts; a float beyond an integer's range wraps through int64.
+  // Converts like a C++ cast; a float beyond an integer's range wraps through int64.
   template <class T>
   T to() const {
     if constexpr (std::is_same_v<T, bool>)
@@ -136,7 +136,7 @@ class Scalar {
 
 using ScalarList = Span<tn_value>;
 
-// A reserved range of the Philox stream; philox.h reads it.
+// A reserved range of the Philox stream (philox.h).
 class Generator {
  public:
   Generator() = default;
@@ -145,14 +145,14 @@ class Generator {
   uint64_t seed() const { return g_->seed; }
   // In blocks of four words.
   uint64_t offset() const { return g_->offset; }
-  // Null outside of the capture of a graph; else of the device: the seed, and blocks to be added to the offset.
+  // Null unless a graph is being captured; else device memory: the seed, and the blocks to be added to the offset.
   const uint64_t* state() const { return static_cast<const uint64_t*>(g_->state_ptr); }
 
  private:
   const tn_generator* g_ = nullptr;
 };
 
-// A dimension counted from the end becomes one from the start. A 0-dim tensor counts as one dimension.
+// Wraps a dimension that is counted from the end. A 0-dim tensor counts as having one dimension.
 inline int wrap_dim(int64_t d, int ndim) {
   const int64_t n = ndim > 0 ? ndim : 1;
   if (d < -n || d >= n) {

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Reductions and copies among the processes of a group. */
+/* Collective operations among the processes of a group. */
 #ifndef TENON_ABI_EXT_COLLECTIVE_H_
 #define TENON_ABI_EXT_COLLECTIVE_H_
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct tn_group tn_group;
-enum { TN_REDUCE_SUM = 0, TN_REDUCE_PRODUCT = 1, TN_REDUCE_MIN = 2, TN_REDUCE_MAX = 3 };
+enum { TN_COLLECTIVE_SUM = 0, TN_COLLECTIVE_PRODUCT = 1, TN_COLLECTIVE_MIN = 2, TN_COLLECTIVE_MAX = 3 };
 typedef struct tn_ext_collective {
   tn_ext head;
   tn_status (*unique_id)(void* context, uint8_t id[128]);

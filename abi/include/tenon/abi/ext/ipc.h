@@ -12,11 +12,11 @@ extern "C" {
 
 typedef struct tn_ext_ipc {
   tn_ext head;
-  uint32_t handle_bytes; /* of every handle, at most 128; what a device cannot share has null functions */
+  uint32_t handle_bytes; /* of every handle, at most 128; functions for what a device cannot share are null */
   tn_status (*export_memory)(void* context, int32_t index, void* handle, uint8_t* out);
   tn_status (*import_memory)(void* context, int32_t index, const uint8_t* in, void** handle);
   void (*close_memory)(void* context, int32_t index, void* handle);
-  /* Of events made with TN_EVENT_INTERPROCESS; event_destroy is for both sides. */
+  /* For events created with TN_EVENT_INTERPROCESS; both sides call event_destroy. */
   tn_status (*export_event)(void* context, int32_t index, tn_event* event, uint8_t* out);
   tn_status (*import_event)(void* context, int32_t index, const uint8_t* in, tn_event** event);
 } tn_ext_ipc;

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The generator's state on the device, for graphs that draw new numbers at each replay. */
+/* The generator's state on the device, for graphs that draw new random values at each replay. */
 #ifndef TENON_ABI_EXT_RNG_H_
 #define TENON_ABI_EXT_RNG_H_
 

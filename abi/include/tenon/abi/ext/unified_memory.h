@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Memory that host and device address alike. */
+/* Memory that host and device address by the same pointer. */
 #ifndef TENON_ABI_EXT_UNIFIED_MEMORY_H_
 #define TENON_ABI_EXT_UNIFIED_MEMORY_H_
 

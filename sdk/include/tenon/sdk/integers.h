@@ -6,8 +6,8 @@
 
 namespace tenon::sdk {
 
-// The largest number below which the dtype holds all that are whole; what `random` without bounds draws up to.
-inline int64_t last_whole_number(DType t) {
+// Up to this value the dtype holds every integer; `random` without bounds draws from [0, max_exact_integer].
+inline int64_t max_exact_integer(DType t) {
   if (t == kFloat64) return int64_t{1} << 53;
   if (t == kFloat32) return 1 << 24;
   if (t == kFloat16) return 1 << 11;

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin may add besides kernels: an op with its gradient, a dtype, and a layout. The kernels are calls of other
-// ops, so they serve tensors on every device.
+// What a plugin may add besides kernels: an operator with its gradient, a dtype, and a layout. The kernels call other
+// operators, so they serve tensors on every device.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "tenon/sdk/custom.h"
 #include "tenon/sdk/half.h"
 #include "tenon/sdk/ops/_from_components.h"
 #include "tenon/sdk/ops/_to_dense.h"
@@ -13,7 +14,6 @@
 #include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/mul.h"
 #include "tenon/sdk/ops/sum.h"
-#include "tenon/sdk/own.h"
 
 namespace {
 
@@ -47,8 +47,8 @@ void float_to_e5m2(const float* src, void* dst, int64_t n) {
 
 enum { kLengths = 0, kValues = 1 };
 
-// A tensor of these parts; values is its last component.
-tn_status made_of(const tn_tensor* values, const tn_value& size, tn_tensor& output, int64_t* sizes) {
+// Infers a tensor of this size; values is its last component.
+tn_status infer_from_values(const tn_tensor* values, const tn_value& size, tn_tensor& output, int64_t* sizes) {
   if (!values || size.len > 64) return TN_ERROR_VALUE;
   output.ndim = static_cast<int32_t>(size.len);
   output.dtype = values->dtype;
@@ -71,36 +71,36 @@ tn_status infer_runs(tn_call* call, tn_str op, tn_tensor* outputs, int64_t (*siz
   }
   if (name == "_from_components" && in[0].len > 0) {
     outputs[0].layout = own;
-    return made_of(in[0].u.tensors[in[0].len - 1], in[1], outputs[0], sizes[0]);
+    return infer_from_values(in[0].u.tensors[in[0].len - 1], in[1], outputs[0], sizes[0]);
   }
   if (name != "acme::run_length") return TN_DECLINED;
   outputs[0].layout = static_cast<uint32_t>(in[3].u.i64);
-  return made_of(in[1].u.tensor, in[2], outputs[0], sizes[0]);
+  return infer_from_values(in[1].u.tensor, in[2], outputs[0], sizes[0]);
 }
 
-constexpr OwnOp kRunLength{
+constexpr CustomOp kRunLength{
     "acme::run_length(Tensor lengths, Tensor values, int[] size, Layout? layout=None) -> Tensor"};
 
-void give(const Call& call, const Tensor& lengths, const Tensor& values) {
+void share_components(const Call& call, const Tensor& lengths, const Tensor& values) {
   share_component(call, 0, kLengths, lengths);
   share_component(call, 0, kValues, values);
 }
 
 void check_pairs(const Tensor& lengths, const Tensor& values) {
   if (lengths.ndim() != 1 || values.ndim() != 1 || lengths.size(0) != values.size(0))
-    throw Error(TN_ERROR_VALUE, "lengths of shape ", lengths.sizes(), " and values of shape ", values.sizes(),
-                " must be as many");
+    throw Error(TN_ERROR_VALUE, "expected as many lengths as values, got shapes ", lengths.sizes(), " and ",
+                values.sizes());
 }
 
 tn_status run_length(Call& call, Tensor, Tensor lengths, Tensor values, Ints, std::optional<Layout>) {
   check_pairs(lengths, values);
-  give(call, lengths, values);
+  share_components(call, lengths, values);
   return TN_OK;
 }
-TN_OWN_KERNEL(kRunLength, run_length, layouts("strided|run_length"));
+TN_CUSTOM_KERNEL(kRunLength, run_length, layouts("strided|run_length"));
 
-// The one element of a tensor on any device.
-int64_t number(const Call& call, std::string_view op, const Tensor& t) {
+// The result of a reduction to one element, from any device.
+int64_t reduce_to_integer(const Call& call, std::string_view op, const Tensor& t) {
   Results<1> found, host, copied;
   tn_value dtype{TN_TAG_DTYPE, 0, {}}, device{TN_TAG_DEVICE, 0, {}};
   dtype.u.dtype = kInt64;
@@ -111,26 +111,27 @@ int64_t number(const Call& call, std::string_view op, const Tensor& t) {
   return *host[0].data<const int64_t>();
 }
 
-// What this layout's tensors are made of when they come out of a file: nothing of it is believed.
+// Builds a tensor from components that were read from a file, so all of them are checked.
 tn_status from_components(Call& call, Tensor, TensorList parts, Ints size, int64_t, std::optional<Layout>) {
   if (parts.size() != 2 || !parts[0].defined() || !parts[1].defined())
     throw Error(TN_ERROR_VALUE, "expected lengths and values, got ", parts.size(), " components");
   check_pairs(parts[kLengths], parts[kValues]);
   if (parts[kLengths].dtype() != kInt64) throw Error(TN_ERROR_TYPE, "lengths must be an int64 tensor");
   int64_t elements = 1;
-  for (int64_t n : size) elements *= n;  // core has found that it fits
+  for (int64_t n : size) elements *= n;  // core has checked that it fits
   const int64_t runs = parts[kLengths].numel();
   int64_t given = 0;
   if (runs > 0) {
-    if (number(call, "min", parts[kLengths]) < 1) throw Error(TN_ERROR_VALUE, "a run has a length from 1 up");
-    const int64_t longest = number(call, "max", parts[kLengths]);
+    if (reduce_to_integer(call, "min", parts[kLengths]) < 1)
+      throw Error(TN_ERROR_VALUE, "lengths of runs must be at least 1");
+    const int64_t longest = reduce_to_integer(call, "max", parts[kLengths]);
     if (longest > elements || longest > INT64_MAX / runs)
       throw Error(TN_ERROR_VALUE, "a run has ", longest, " of ", elements, " elements");
-    given = number(call, "sum", parts[kLengths]);
+    given = reduce_to_integer(call, "sum", parts[kLengths]);
   }
   if (given != elements)
     throw Error(TN_ERROR_VALUE, "the runs have ", given, " elements, size ", size, " has ", elements);
-  give(call, parts[kLengths], parts[kValues]);
+  share_components(call, parts[kLengths], parts[kValues]);
   return TN_OK;
 }
 TN_KERNEL(_from_components, from_components, layouts("strided|run_length").mixed_dtypes());
@@ -151,7 +152,7 @@ tn_status to_layout(Call& call, Tensor, Tensor self, std::optional<Layout>) {
   const int64_t all = -1;
   call_op(call, "reshape", {value(self), value(Ints(&all, 1))}, flat);
   call_op(call, "unique_consecutive", {value(flat[0]), value(false), value(true)}, runs);
-  give(call, runs[2], runs[0]);
+  share_components(call, runs[2], runs[0]);
   return TN_OK;
 }
 TN_KERNEL(_to_layout, to_layout, layouts("strided|run_length").any_strides());
@@ -159,7 +160,7 @@ TN_KERNEL(_to_layout, to_layout, layouts("strided|run_length").any_strides());
 tn_status mul(Call& call, Tensor, Tensor self, Scalar other) {
   Results<1> values;
   call_op(call, "mul.Scalar", {value(component(self, kValues)), value(other)}, values);
-  give(call, component(self, kLengths), values[0]);
+  share_components(call, component(self, kLengths), values[0]);
   return TN_OK;
 }
 TN_KERNEL(mul_Scalar, mul, layouts("run_length").any_strides());
@@ -178,7 +179,7 @@ tn_status add_runs(Call& call, const Tensor& a, const Tensor& b, const Scalar& a
   call_op(call, "cat", {list, value(int64_t{0})}, both);
   call_op(call, "sort", {value(both[0]), value(int64_t{0}), value(false)}, sorted);
   call_op(call, "unique_consecutive", {value(sorted[0]), value(false), value(false)}, distinct);
-  const int64_t pad[] = {1, -1};  // a zero in front, the last one gone
+  const int64_t pad[] = {1, -1};  // prepends a zero and drops the last element
   call_op(call, "constant_pad_nd", {value(distinct[0]), value(Ints(pad, 2)), value(int64_t{0})}, begin);
   call_op(call, "sub.Tensor", {value(distinct[0]), value(begin[0])}, lengths);
   for (int i : {0, 1}) {
@@ -186,7 +187,7 @@ tn_status add_runs(Call& call, const Tensor& a, const Tensor& b, const Scalar& a
     call_op(call, "index_select", {value(component(i ? b : a, kValues)), value(int64_t{0}), value(at[i][0])}, v[i]);
   }
   call_op(call, "add.Tensor", {value(v[0][0]), value(v[1][0]), value(alpha)}, sum);
-  give(call, lengths[0], sum[0]);
+  share_components(call, lengths[0], sum[0]);
   return TN_OK;
 }
 
@@ -216,8 +217,8 @@ TN_KERNEL(sum_dim_IntList, sum, layouts("run_length").any_strides());
 
 // --- An op with a gradient: acme::scale.
 
-constexpr OwnOp kScale{"acme::scale(Tensor self, float factor=2.0) -> Tensor"};
-constexpr OwnOp kScaleBackward{"acme::scale_backward(Tensor grad, float factor) -> Tensor"};
+constexpr CustomOp kScale{"acme::scale(Tensor self, float factor=2.0) -> Tensor"};
+constexpr CustomOp kScaleBackward{"acme::scale_backward(Tensor grad, float factor) -> Tensor"};
 
 tn_status scale(Call& call, Tensor out, Tensor self, double factor) {
   Results<1> product, copied;
@@ -225,14 +226,15 @@ tn_status scale(Call& call, Tensor out, Tensor self, double factor) {
   call_op(call, "copy_", {value(out), value(product[0])}, copied);
   return TN_OK;
 }
-TN_OWN_KERNEL(kScale, scale, dtypes("floating").any_strides());
-TN_OWN_KERNEL(kScaleBackward, scale, dtypes("floating").any_strides());
+TN_CUSTOM_KERNEL(kScale, scale, dtypes("floating").any_strides());
+TN_CUSTOM_KERNEL(kScaleBackward, scale, dtypes("floating").any_strides());
 
-tn_status as_first(tn_call*, tn_tensor*, int64_t (*)[64]) { return TN_OK; }  // what the outputs arrive as
+// Outputs arrive with the shape and dtype of the first argument.
+tn_status infer_same(tn_call*, tn_tensor*, int64_t (*)[64]) { return TN_OK; }
 
 tn_status init(const tn_host& host, tn_str* why) {
   OpRules scaled, backward, runs;
-  scaled.infer = backward.infer = &as_first;
+  scaled.infer = backward.infer = &infer_same;
   scaled.backward = backward.backward = kScaleBackward.name();
   scaled.saved_in = backward.saved_in = 1u << 1;  // factor
   runs.layout = "run_length";
@@ -242,11 +244,12 @@ tn_status init(const tn_host& host, tn_str* why) {
   return ok ? TN_OK : TN_ERROR;
 }
 
-constexpr tn_ext_layout kLayout = own_layout("run_length", "lengths,values", "", &infer_runs);
+constexpr tn_ext_layout kLayout = custom_layout("run_length", "lengths,values", "", &infer_runs);
 constexpr tn_ext_dtype kDtype =
-    own_dtype("float8_e5m2", "floating", 1, 8, &e5m2_to_float, &float_to_e5m2, &kLayout.head);
+    custom_dtype("float8_e5m2", "floating", 1, 8, &e5m2_to_float, &float_to_e5m2, &kLayout.head);
 
 }  // namespace
 
-TN_PLUGIN_INIT(init, tenon::sdk::PluginInfo{}.name("own").version("1.0").device("any").host_memory().unloadable().ext(
-                         &kDtype.head));
+TN_PLUGIN_INIT(
+    init,
+    tenon::sdk::PluginInfo{}.name("custom").version("1.0").device("any").host_memory().unloadable().ext(&kDtype.head));

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Ops, dtypes and layouts of a plugin's own (abi/host.h: tn_schema, abi/ext/dtype.h, abi/ext/layout.h).
+// Custom operators, dtypes and layouts (abi/host.h: tn_schema, abi/ext/dtype.h, abi/ext/layout.h).
 //
-//   constexpr OwnOp kScale{"acme::scale(Tensor self, float factor) -> Tensor"};
+//   constexpr CustomOp kScale{"acme::scale(Tensor self, float factor) -> Tensor"};
 //   tn_status scale(Call& call, Tensor out, Tensor self, double factor) { ... }
-//   TN_OWN_KERNEL(kScale, scale, dtypes("floating"));
+//   TN_CUSTOM_KERNEL(kScale, scale, dtypes("floating"));
 //   tn_status init(const tn_host& host, tn_str*) { return register_op(host, kScale, infer_scale); }
 #pragma once
 
@@ -16,40 +16,40 @@
 
 namespace tenon::sdk {
 
-// The text of a schema, which names the op and types its kernels.
-struct OwnOp {
+// The text of a schema, which gives the operator its name and its kernels their types.
+struct CustomOp {
   std::string_view text;
   constexpr std::string_view name() const { return text.substr(0, text.find('(')); }
 };
 
 using InferOp = tn_status (*)(tn_call* call, tn_tensor* outputs, int64_t (*sizes)[64]);
 
-// What else is to be said of an op; fields as in tn_schema. Without `infer` kernels size the outputs (dynamic()).
+// Properties of an operator; fields as in tn_schema. Without `infer` kernels size the outputs (dynamic()).
 struct OpRules {
   InferOp infer = nullptr;
   std::string_view backward = {}, layout = {};
   uint64_t saved_in = 0, saved_out = 0;
 };
 
-inline tn_status register_op(const tn_host& host, const OwnOp& op, const OpRules& rules) {
+inline tn_status register_op(const tn_host& host, const CustomOp& op, const OpRules& rules) {
   const tn_schema s{
       sizeof(tn_schema), detail::text(op.text),     rules.infer, detail::text(rules.backward), rules.saved_in,
       rules.saved_out,   detail::text(rules.layout)};
   return host.register_op(&s);
 }
 
-// Nodes of PluginInfo::ext's chain, which are constants; `next` is the node behind.
-constexpr tn_ext_layout own_layout(std::string_view name, std::string_view components, std::string_view flags,
-                                   decltype(tn_ext_layout::infer) infer, const tn_ext* next = nullptr) {
+// Nodes of PluginInfo::ext's chain, which are constants; `next` is the next node.
+constexpr tn_ext_layout custom_layout(std::string_view name, std::string_view components, std::string_view flags,
+                                      decltype(tn_ext_layout::infer) infer, const tn_ext* next = nullptr) {
   return {{sizeof(tn_ext_layout), TN_EXT_LAYOUT, 0, next},
           detail::text(name),
           detail::text(components),
           detail::text(flags),
           infer};
 }
-constexpr tn_ext_dtype own_dtype(std::string_view name, std::string_view dtype_class, uint32_t size, uint32_t rank,
-                                 void (*to_float)(const void*, float*, int64_t),
-                                 void (*from_float)(const float*, void*, int64_t), const tn_ext* next = nullptr) {
+constexpr tn_ext_dtype custom_dtype(std::string_view name, std::string_view dtype_class, uint32_t size, uint32_t rank,
+                                    void (*to_float)(const void*, float*, int64_t),
+                                    void (*from_float)(const float*, void*, int64_t), const tn_ext* next = nullptr) {
   return {{sizeof(tn_ext_dtype), TN_EXT_DTYPE, 0, next},
           detail::text(name),
           detail::text(dtype_class),
@@ -60,7 +60,7 @@ constexpr tn_ext_dtype own_dtype(std::string_view name, std::string_view dtype_c
 }
 
 inline bool is_strided(const Tensor& t) { return t.abi()->layout == TN_STRIDED; }
-// A part of a tensor whose layout is not strided.
+// Component i of a tensor whose layout is not strided.
 inline Tensor component(const Tensor& t, int i) { return Tensor(static_cast<const tn_tensor*>(t.abi()->data) + i); }
 inline bool layout_flag(const Tensor& t, int i) { return t.abi()->flags >> (TN_LAYOUT_FLAG + i) & 1; }
 
@@ -79,7 +79,7 @@ inline void set_layout_flags(const Call& call, uint32_t i, uint32_t bits) {
   if (s != TN_OK) throw Error(s, "the flags of output ", int64_t{i}, " could not be set");
 }
 
-// Arguments and results of calls of other ops. What a kernel calls is not recorded for gradients.
+// Arguments and results of calls of other operators. Calls from a kernel are not recorded by autograd.
 inline tn_value value(const Tensor& t) {
   tn_value v{TN_TAG_TENSOR, 0, {}};
   v.u.tensor = t.abi();
@@ -112,7 +112,7 @@ class Results {
   tn_value values[N] = {};
 };
 
-// The N results of a registered op, of this call's device and stream.
+// Calls a registered operator with N results, on this call's device and stream.
 template <int N = 1>
 void call_op(const Call& call, std::string_view op, std::initializer_list<tn_value> in, Results<N>& out) {
   const tn_status s =
@@ -122,15 +122,15 @@ void call_op(const Call& call, std::string_view op, std::initializer_list<tn_val
 
 namespace detail {
 
-// "T;T,F" of a schema's text: the letters of signature.h.
-struct OwnSignature {
+// The signature of a schema's text, "T;T,F": the letters of signature.h.
+struct CustomSignature {
   char text[256] = {};
   std::size_t n = 0;
   constexpr void put(char c) { text[n++] = c; }
   constexpr std::string_view view() const { return {text, n}; }
 };
 
-constexpr void put_type(OwnSignature& out, std::string_view type) {
+constexpr void put_type(CustomSignature& out, std::string_view type) {
   constexpr std::pair<std::string_view, char> kCodes[] = {
       {"Tensor", 'T'}, {"ScalarType", 'D'}, {"Scalar", 'S'}, {"int", 'I'},          {"float", 'F'},    {"bool", 'B'},
       {"Layout", 'L'}, {"Device", 'V'},     {"str", 'Z'},    {"MemoryFormat", 'M'}, {"Generator", 'G'}};
@@ -146,8 +146,8 @@ constexpr void put_type(OwnSignature& out, std::string_view type) {
   }
 }
 
-constexpr OwnSignature own_signature(std::string_view schema) {
-  OwnSignature out;
+constexpr CustomSignature custom_signature(std::string_view schema) {
+  CustomSignature out;
   const std::size_t open = schema.find('('), arrow = schema.rfind("->");
   auto list = [&](std::string_view text) {
     for (bool first = true; !text.empty();) {
@@ -167,27 +167,28 @@ constexpr OwnSignature own_signature(std::string_view schema) {
   return out;
 }
 
-template <const OwnOp& O>
-struct OwnKernel {
+template <const CustomOp& O>
+struct CustomKernel {
   static constexpr std::string_view name = O.name();
-  static constexpr uint8_t digest[32] = {};  // an op that a plugin registers is known by its text
-  static constexpr OwnSignature signature = own_signature(O.text);
+  static constexpr uint8_t digest[32] = {};  // a custom operator is identified by its text
+  static constexpr CustomSignature signature = custom_signature(O.text);
   static constexpr std::size_t outputs = count_outputs(signature.view());
 };
 
 }  // namespace detail
 }  // namespace tenon::sdk
 
-// As TN_KERNEL, for an OwnOp at namespace scope.
-#define TN_OWN_KERNEL(op, fn, ...) TN_DETAIL_OWN_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
-#define TN_DETAIL_OWN_KERNEL(op, fn, id, ...)                                                                     \
+// As TN_KERNEL, for a CustomOp at namespace scope.
+#define TN_CUSTOM_KERNEL(op, fn, ...) \
+  TN_DETAIL_CUSTOM_KERNEL(op, fn, TN_DETAIL_JOIN(op##_kernel_, __COUNTER__), __VA_ARGS__)
+#define TN_DETAIL_CUSTOM_KERNEL(op, fn, id, ...)                                                                  \
   namespace {                                                                                                     \
   static_assert(::tenon::sdk::detail::matches(static_cast<decltype(&fn)>(nullptr),                                \
-                                              ::tenon::sdk::detail::OwnKernel<op>::signature.view()),             \
+                                              ::tenon::sdk::detail::CustomKernel<op>::signature.view()),          \
                 "the function's parameters are not those of the op's schema");                                    \
-  constexpr tn_kernel id = ::tenon::sdk::detail::make_kernel<::tenon::sdk::detail::OwnKernel<op>>(                \
+  constexpr tn_kernel id = ::tenon::sdk::detail::make_kernel<::tenon::sdk::detail::CustomKernel<op>>(             \
       ::tenon::sdk::Traits{}.__VA_ARGS__,                                                                         \
-      &::tenon::sdk::detail::trampoline<&fn, ::tenon::sdk::detail::OwnKernel<op>>);                               \
+      &::tenon::sdk::detail::trampoline<&fn, ::tenon::sdk::detail::CustomKernel<op>>);                            \
   __attribute__((section("tn_kernels"), TN_DETAIL_KEEP)) const tn_kernel* const TN_DETAIL_JOIN(id, _entry) = &id; \
   }                                                                                                               \
   static_assert(true, "")

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_reduce and prim_scan: the grid has a line's beginning for each item; a line has `n` elements, `step` apart in the
-// argument (operand 1) and `out_step` in the result (operand 0).
+// prim_reduce and prim_scan: the grid has one element per line, its first. A line has `n` elements at a stride of `step`
+// in the argument (operand 1) and of `out_step` in the result (operand 0).
 typedef COMPUTE(X) C;
 
 #if KIND(X) == 3
@@ -33,7 +33,7 @@ A joined(A a, A b) {
 #elif CODE == 7
   return a & b;
 #else
-  return a;  // positions are compared where they are found
+  return a;  // argmax and argmin are computed in reduce_of
 #endif
 }
 
@@ -42,7 +42,7 @@ __kernel void reduce_of(Grid g, __global char* y, __global const char* x, long n
   const long i = get_global_id(0);
   if (i >= g.n) return;
   long at[2];
-  place(&g, i, 2, at);
+  locate(&g, i, 2, at);
   __global const MEMORY(X)* line = AT(X, x, 1);
 #if CODE == 4 || CODE == 5
   long best = 0;
@@ -61,13 +61,13 @@ __kernel void reduce_of(Grid g, __global char* y, __global const char* x, long n
 #endif
 
 #ifdef KERNEL_reduce_group
-// A group a line, for few long ones. Not for positions.
+// One work-group per line, for few long lines. Not for argmax and argmin.
 __kernel void reduce_group_of(Grid g, __global char* y, __global const char* x, long n, long step) {
   __local A part[64];
   const long i = get_group_id(0);
   const int me = get_local_id(0);
   long at[2];
-  place(&g, i, 2, at);
+  locate(&g, i, 2, at);
   __global const MEMORY(X)* line = AT(X, x, 1);
   A acc = start_of(LOAD(X, line, at[1] + me * step));
   for (long k = me + 64; k < n; k += 64) acc = joined(acc, start_of(LOAD(X, line, at[1] + k * step)));
@@ -85,7 +85,7 @@ __kernel void scan_of(Grid g, __global char* y, __global const char* x, long n, 
   const long i = get_global_id(0);
   if (i >= g.n || n == 0) return;
   long at[2];
-  place(&g, i, 2, at);
+  locate(&g, i, 2, at);
   __global const MEMORY(X)* line = AT(X, x, 1);
   A acc = start_of(LOAD(X, line, at[1]));
   STORE(Y, AT(Y, y, 0), at[0], acc);
