@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// x.index(...): the basic parts become views, masks and index tensors go to the index operator.
+// x.index(...): basic indices become views, masks and index tensors go to the index operator.
 #include "tenon/indexing.h"
 
 #include <vector>
@@ -42,7 +42,7 @@ int64_t consumed(ArrayRef<TensorIndex> list) {
   return n;
 }
 
-void put(Resolved& r, int64_t at, Tensor index, int64_t of) {
+void set_index(Resolved& r, int64_t at, Tensor index, int64_t of) {
   r.indices.resize(static_cast<std::size_t>(at) + 1);
   r.of.resize(r.indices.size());
   r.of.back() = of;
@@ -59,9 +59,9 @@ int64_t checked_index(const Tensor& self, int64_t of, int64_t given) {
 }
 
 // A truth value, also a mask without dimensions, is a new dimension with all of the tensor or with nothing.
-void put_truth(Resolved& r, int64_t d, int64_t covered, bool truth, int64_t of) {
+void set_bool_index(Resolved& r, int64_t d, int64_t covered, bool truth, int64_t of) {
   r.self = r.self.unsqueeze(d);
-  put(r, d - covered, truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)), of);
+  set_index(r, d - covered, truth ? zeros({1}, TensorOptions(kLong)) : empty({0}, TensorOptions(kLong)), of);
 }
 
 Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> list) {
@@ -84,7 +84,7 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
         r.self = r.self.select(d, checked_index(self, of++, i.integer));
         break;
       case TensorIndex::Boolean:
-        put_truth(r, d++, covered, i.integer, of);
+        set_bool_index(r, d++, covered, i.integer, of);
         break;
       case TensorIndex::SliceKind:
         TENON_CHECK(i.slice.step() > 0, ValueError, "index: slice step must be positive, got ", i.slice.step());
@@ -102,10 +102,10 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
           break;
         }
         if (t.dim() == 0 && is_mask(t)) {
-          put_truth(r, d++, covered, t.is_nonzero(), of);
+          set_bool_index(r, d++, covered, t.is_nonzero(), of);
           break;
         }
-        put(r, d - covered, t, of);
+        set_index(r, d - covered, t, of);
         d += integer ? 1 : t.dim();
         of += integer ? 1 : t.dim();
         if (!integer) covered += t.dim() - 1;
@@ -116,7 +116,7 @@ Resolved resolve(const char* call, const Tensor& self, ArrayRef<TensorIndex> lis
   return r;
 }
 
-// The kernel counts the dimensions of what is left after views: says which one it was of the tensor that is indexed.
+// The kernel's error counts dimensions after the views: this names the dimension of the indexed tensor.
 void name_dimension(const Tensor& self, const Resolved& r) {
   for (std::size_t k = 0; k < r.indices.size(); ++k) {
     if (!r.indices[k] || r.indices[k]->numel() == 0 || r.of[k] >= self.dim()) continue;

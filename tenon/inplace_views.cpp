@@ -8,9 +8,9 @@
 namespace tenon {
 namespace {
 
-// Also without recording a tracked result keeps the step in its history: its gradient would come in the new shape.
+// A tensor with a history records the view even when nothing records: its gradient has the new shape.
 template <class View>
-Tensor& become(int id, const Tensor& self, View view) {
+Tensor& apply_view(int id, const Tensor& self, View view) {
   autograd::check_inplace(id, self);
   const bool keeps_history = self.requires_grad() && !self.is_leaf();
   Tensor v;
@@ -36,25 +36,25 @@ Tensor& become(int id, const Tensor& self, View view) {
 namespace op_id = core::op_id;
 
 Tensor& Tensor::t_() const {
-  return become(op_id::t, *this, [&] { return t(); });
+  return apply_view(op_id::t, *this, [&] { return t(); });
 }
 Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const {
-  return become(op_id::transpose_int, *this, [&] { return transpose(dim0, dim1); });
+  return apply_view(op_id::transpose_int, *this, [&] { return transpose(dim0, dim1); });
 }
 Tensor& Tensor::squeeze_() const {
-  return become(op_id::squeeze, *this, [&] { return squeeze(); });
+  return apply_view(op_id::squeeze, *this, [&] { return squeeze(); });
 }
 Tensor& Tensor::squeeze_(int64_t dim) const {
-  return become(op_id::squeeze_dim, *this, [&] { return squeeze(dim); });
+  return apply_view(op_id::squeeze_dim, *this, [&] { return squeeze(dim); });
 }
 Tensor& Tensor::squeeze_(IntArrayRef dim) const {
-  return become(op_id::squeeze_dims, *this, [&] { return squeeze(dim); });
+  return apply_view(op_id::squeeze_dims, *this, [&] { return squeeze(dim); });
 }
 Tensor& Tensor::unsqueeze_(int64_t dim) const {
-  return become(op_id::unsqueeze, *this, [&] { return unsqueeze(dim); });
+  return apply_view(op_id::unsqueeze, *this, [&] { return unsqueeze(dim); });
 }
 Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const {
-  return become(op_id::as_strided, *this, [&] { return as_strided(size, stride, storage_offset); });
+  return apply_view(op_id::as_strided, *this, [&] { return as_strided(size, stride, storage_offset); });
 }
 
 }  // namespace tenon

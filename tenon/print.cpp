@@ -29,7 +29,7 @@ std::string formatted(const char* format, int precision, double v) {
   return std::string(buffer, static_cast<std::size_t>(std::max(0, n)));
 }
 
-// One way to write every element: chosen from all that are shown.
+// The format of all elements, chosen from those that are shown.
 class Format {
  public:
   Format(const std::vector<Scalar>& shown, ScalarType dtype, const PrintOptions& o, PrintStyle style)
@@ -92,7 +92,7 @@ class Printer {
     return s;
   }
   // Indices along a dimension that are shown; -1 stands for what is left out.
-  std::vector<int64_t> places(int64_t d) const {
+  std::vector<int64_t> shown_indices(int64_t d) const {
     int64_t n = host_.size(d), edge = o_.edge_items;
     std::vector<int64_t> out;
     for (int64_t i = 0; i < n; ++i) {
@@ -109,7 +109,7 @@ class Printer {
       out.push_back(element(at));
       return;
     }
-    for (int64_t i : places(d)) {
+    for (int64_t i : shown_indices(d)) {
       if (i >= 0) gather(d + 1, at + i * host_.stride(d), out);
     }
   }
@@ -131,7 +131,7 @@ class Printer {
     }
   }
   std::string level(int64_t d, int64_t at, std::size_t indent) {
-    std::vector<int64_t> list = places(d);
+    std::vector<int64_t> list = shown_indices(d);
     bool last = d == host_.dim() - 1;
     std::size_t per_line =
         std::max<std::size_t>(1, (static_cast<std::size_t>(o_.line_width) - indent) / (format_.width() + 2));
@@ -192,7 +192,7 @@ std::string sizes_text(const Tensor& t) {
 // tensor(indices=tensor(...),
 //        values=tensor(...),
 //        size=(2, 3), nnz=3, layout=run_length), where nnz counts the values
-std::string parts(const Tensor& t) {
+std::string components_text(const Tensor& t) {
   std::string out = "tensor(";
   const PrintOptions o = print_options();
   const auto& names = core::layout_components(static_cast<int>(t.layout()));
@@ -204,11 +204,11 @@ std::string parts(const Tensor& t) {
     out += head + body + suffixes(part) + "),\n       ";
   }
   const Tensor values = t.component(names.back());
-  std::string facts = values.dim() > 0 ? ", nnz=" + std::to_string(values.size(0)) : "";
+  std::string properties = values.dim() > 0 ? ", nnz=" + std::to_string(values.size(0)) : "";
   for (const std::string& flag : core::layout_flags(static_cast<int>(t.layout()))) {
-    if (t.layout_flag(flag)) facts += ", " + flag + "=True";
+    if (t.layout_flag(flag)) properties += ", " + flag + "=True";
   }
-  return out + sizes_text(t) + facts + ", layout=" + std::string(toString(t.layout())) + history(t) + ")";
+  return out + sizes_text(t) + properties + ", layout=" + std::string(toString(t.layout())) + history(t) + ")";
 }
 
 }  // namespace
@@ -230,7 +230,7 @@ std::string to_text(const Tensor& t) {
   if (print_style() == PrintStyle::Libtorch) return libtorch_text(t);
   if (!t.defined()) return "tensor(undefined)";
   NoGradGuard no_grad;
-  if (t.layout() != kStrided) return parts(t);
+  if (t.layout() != kStrided) return components_text(t);
   PrintOptions o = print_options();
   Tensor host = t.is_cpu() ? t.detach() : t.detach().cpu();
   if (static_cast<int>(t.scalar_type()) >= TN_DTYPE_FOREIGN) host = host.to(kFloat);

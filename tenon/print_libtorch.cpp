@@ -127,7 +127,7 @@ std::string type_line(const Tensor& t) {
   return "[ " + layout_word(t) + device + std::string(toString(t.scalar_type())) + "Type{" + sizes + "} ]";
 }
 
-std::string parts_text(const Tensor& t) {
+std::string libtorch_components(const Tensor& t) {
   const std::string line = type_line(t);
   std::string out = line.substr(0, line.find('{')) + "{}\n";
   for (const std::string& name : core::layout_components(static_cast<int>(t.layout()))) {
@@ -142,7 +142,7 @@ std::string libtorch_text(const Tensor& given) {
   if (!given.defined()) return "[ Tensor (undefined) ]";
   NoGradGuard no_grad;
   std::ostringstream out;
-  if (given.layout() != kStrided) return parts_text(given);
+  if (given.layout() != kStrided) return libtorch_components(given);
   Tensor t = given.detach().cpu().to(kDouble).contiguous();
   std::vector<double> values(t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel());
   if (t.dim() == 0) {

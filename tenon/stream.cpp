@@ -10,14 +10,14 @@
 namespace tenon {
 namespace {
 
-struct Place {
+struct DeviceSlot {
   int slot, index;
 };
 
-// The host has no ordinal in a Device, and 0 in core.
-Device whole(Device d) { return d.is_cpu() ? Device(kCPU) : core::resolve(d); }
+// The host has no index in a Device, and index 0 in core.
+Device with_index(Device d) { return d.is_cpu() ? Device(kCPU) : core::resolve(d); }
 
-Place place_of(Device d) {
+DeviceSlot slot_of(Device d) {
   if (d.is_cpu()) return {0, 0};
   return {core::usable_slot(d.type()), core::resolve(d).index()};
 }
@@ -31,7 +31,7 @@ uint32_t event_flags(EventFlag flag) {
 }  // namespace
 
 Stream::Stream(Device device, tn_stream* stream)
-    : device_(whole(device)), stream_(stream), generation_(core::device_generation(place_of(device).slot)) {}
+    : device_(with_index(device)), stream_(stream), generation_(core::device_generation(slot_of(device).slot)) {}
 
 tn_stream* Stream::abi() const {
   const int slot = device_.is_cpu() ? 0 : core::device_slot(device_.type());
@@ -50,17 +50,17 @@ void Stream::wait(const Stream& other) const {
 }
 
 bool Stream::query() const {
-  const Place p = place_of(device_);
+  const DeviceSlot p = slot_of(device_);
   return core::query_stream(p.slot, p.index, abi());
 }
 
 void Stream::synchronize() const {
-  const Place p = place_of(device_);
+  const DeviceSlot p = slot_of(device_);
   core::synchronize_stream(p.slot, p.index, abi());
 }
 
 void* Stream::native_handle() const {
-  const Place p = place_of(device_);
+  const DeviceSlot p = slot_of(device_);
   const tn_device_api* a = core::device_entry(p.slot).api;
   const bool has = p.slot != 0 && TN_HAS(a, tn_device_api, native_stream) && a->native_stream;
   return has ? a->native_stream(a->context, p.index, abi()) : nullptr;
@@ -73,37 +73,38 @@ std::ostream& operator<<(std::ostream& out, const Stream& s) {
 Stream default_stream(Device device) { return Stream(device, nullptr); }
 
 Stream current_stream(Device device) {
-  const Place p = place_of(device);
+  const DeviceSlot p = slot_of(device);
   return Stream(device, core::current_stream(p.slot, p.index));
 }
 
 Stream stream_from_pool(Device device, int priority) {
-  const Place p = place_of(device);
+  const DeviceSlot p = slot_of(device);
   return Stream(device, core::pooled_stream(p.slot, p.index, priority));
 }
 
 void set_current_stream(const Stream& s) {
-  const Place p = place_of(s.device());
+  const DeviceSlot p = slot_of(s.device());
   core::set_current_stream(p.slot, p.index, s.abi());
 }
 
-Device current_device(DeviceType type) { return whole(Device(type)); }
+Device current_device(DeviceType type) { return with_index(Device(type)); }
 
 void set_device(Device device) {
-  const Place p = place_of(device);
+  const DeviceSlot p = slot_of(device);
   if (p.slot != 0) core::set_current_index(p.slot, p.index);
 }
 
-Event::Event(Device device, const std::string& ipc_handle) : device_(whole(device)), flag_(EventFlag::INTERPROCESS) {
-  const Place p = place_of(device_);
+Event::Event(Device device, const std::string& ipc_handle)
+    : device_(with_index(device)), flag_(EventFlag::INTERPROCESS) {
+  const DeviceSlot p = slot_of(device_);
   impl_ = core::EventImpl::open(p.slot, p.index, ipc_handle);
 }
 
-core::EventImpl& Event::made(Device device) {
+core::EventImpl& Event::ensure_event(Device device) {
   if (!impl_) {
-    const Place p = place_of(device);
+    const DeviceSlot p = slot_of(device);
     impl_ = core::EventImpl::make(p.slot, p.index, event_flags(flag_));
-    device_ = whole(device);
+    device_ = with_index(device);
   }
   return *impl_;
 }
@@ -111,23 +112,23 @@ core::EventImpl& Event::made(Device device) {
 void Event::record(const Stream& s) {
   TENON_CHECK(s.device_type() == device_type() && (!impl_ || s.device() == device_), ValueError,
               "Event.record: the event is of ", device_.str(), ", the stream of ", s.device().str());
-  made(s.device()).record(s.abi());
+  ensure_event(s.device()).record(s.abi());
 }
 
 void Event::block(const Stream& s) const {
   if (!impl_) return;
   TENON_CHECK(s.device_type() == device_type(), ValueError, "Event.block: the event is of ", device_.str(),
               ", the stream of ", s.device().str());
-  impl_->block(place_of(s.device()).index, s.abi());
+  impl_->block(slot_of(s.device()).index, s.abi());
 }
 
 double Event::elapsed_time(const Event& end) const {
   TENON_CHECK(was_marked_for_recording() && end.was_marked_for_recording(), ValueError,
-              "Event.elapsed_time: both events must be recorded before the time between them can be told");
+              "Event.elapsed_time: both events must be recorded before the time between them can be measured");
   return impl_->elapsed(*end.impl_);
 }
 
-std::string Event::ipc_handle() { return made(device_).ipc_handle(); }
+std::string Event::ipc_handle() { return ensure_event(device_).ipc_handle(); }
 
 // A plugin that was unloaded meanwhile has no current device or stream.
 DeviceGuard::~DeviceGuard() {

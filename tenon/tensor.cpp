@@ -41,7 +41,7 @@ void Tensor::not_strided() const {
 }
 
 namespace {
-std::size_t place(const char* what, const std::vector<std::string>& names, std::string_view name, int layout) {
+std::size_t find_name(const char* what, const std::vector<std::string>& names, std::string_view name, int layout) {
   const auto at = std::find(names.begin(), names.end(), name);
   if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
   std::string all;
@@ -54,7 +54,7 @@ std::size_t place(const char* what, const std::vector<std::string>& names, std::
 Tensor Tensor::component(std::string_view name) const {
   const core::TensorImpl& t = get();
   TENON_CHECK(t.composite(), TypeError, "component: a strided tensor has no components");
-  const std::size_t at = place("component", core::layout_components(t.layout_slot), name, t.layout_slot);
+  const std::size_t at = find_name("component", core::layout_components(t.layout_slot), name, t.layout_slot);
   return Tensor(core::Impl::share(t.components->impl[at])).detach();
 }
 
@@ -76,7 +76,7 @@ bool Tensor::layout_flag(std::string_view name) const {
   const core::TensorImpl& t = get();
   TENON_CHECK(t.composite(), TypeError, "layout_flag: a strided tensor has none");
   return t.view.flags >>
-             (TN_LAYOUT_FLAG + place("layout_flag", core::layout_flags(t.layout_slot), name, t.layout_slot)) &
+             (TN_LAYOUT_FLAG + find_name("layout_flag", core::layout_flags(t.layout_slot), name, t.layout_slot)) &
          1;
 }
 

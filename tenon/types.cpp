@@ -55,7 +55,7 @@ Generator default_generator(Device device) {
 void manual_seed(uint64_t seed) { core::manual_seed(seed); }
 
 namespace {
-// c10's number of it is 1, so it takes the first place.
+// c10's index of it is 1, so it takes the first slot.
 [[maybe_unused]] const int kSparseSlot = core::reserve_layout("sparse_coo");
 }  // namespace
 
@@ -84,7 +84,7 @@ std::optional<ScalarType> dtype_from_word(std::string_view word) {
   return std::nullopt;
 }
 
-bool take(std::string_view& text, std::string_view front) {
+bool consume_prefix(std::string_view& text, std::string_view front) {
   if (text.substr(0, front.size()) != front) return false;
   text.remove_prefix(front.size());
   return true;
@@ -106,7 +106,8 @@ TensorOptions options_from_type(std::string_view type) {
   };
   std::string_view rest = type;
   constexpr std::string_view kEnd = "Tensor";
-  if (!take(rest, "tenon.") || rest.size() < kEnd.size() || rest.substr(rest.size() - kEnd.size()) != kEnd) invalid();
+  if (!consume_prefix(rest, "tenon.") || rest.size() < kEnd.size() || rest.substr(rest.size() - kEnd.size()) != kEnd)
+    invalid();
   rest.remove_suffix(kEnd.size());
   const std::size_t dot = rest.rfind('.') == rest.npos ? 0 : rest.rfind('.') + 1;
   const auto dtype = dtype_from_word(rest.substr(dot));

@@ -59,20 +59,6 @@ Record* record_of(const Op& op) {
   return it == r.by_index.end() ? nullptr : it->second;
 }
 
-ArgType arg_type(const Type& t) {
-  static const char* const names[] = {
-      "Tensor",       "OptTensor",    "TensorList", "OptTensorList", "Scalar",   "OptScalar", "ScalarList",
-      "Int",          "OptInt",       "IntList",    "OptIntList",    "Float",    "OptFloat",  "FloatList",
-      "OptFloatList", "Bool",         "OptBool",    "BoolList",      "Dtype",    "OptDtype",  "Layout",
-      "Device",       "MemoryFormat", "Str",        "OptStr",        "Generator"};
-  static_assert(std::size(names) == static_cast<std::size_t>(ArgType::Generator) + 1);
-  const std::string name = type_name(t);
-  for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (name == names[i]) return static_cast<ArgType>(i);
-  }
-  throw SchemaError(join("type ", t.base, " cannot be optional or a list here"));
-}
-
 template <class T>
 T number(const std::string& text) {
   T v{};
@@ -151,7 +137,7 @@ std::unique_ptr<Op> make_op(Record& r, InferFn infer) {
   for (const Arg& a : r.schema.args) {
     ArgInfo info{};
     info.name = a.name.c_str();
-    info.type = arg_type(a.type);
+    info.type = static_cast<ArgType>(type_index(a.type));
     info.fixed = static_cast<uint8_t>(a.type.fixed);
     info.lengths = a.type.base == "bool" && a.type.fixed > 0 ? uint8_t{kLengthFixed} : uint8_t{0};
     info.mutates = a.mutates;
@@ -214,7 +200,7 @@ int add_registered_op(const tn_schema& given, InferFn infer) {
   Schema parsed;
   try {
     parsed = parse_schema(text_of(schema.text));
-    for (const Arg& a : parsed.args) (void)arg_type(a.type);
+    for (const Arg& a : parsed.args) (void)static_cast<ArgType>(type_index(a.type));
   } catch (const std::exception& e) {  // of numbers, too
     throw ValueError(join("register_op: '", text_of(schema.text), "' is no schema: ", e.what()));
   }

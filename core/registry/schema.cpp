@@ -209,16 +209,34 @@ int list_lengths(const Schema& s, const Arg& a) {
   return lengths;
 }
 
-std::string type_name(const Type& t) {
-  std::string opt = t.optional ? "Opt" : "";
-  if (t.tensor()) return t.list ? (t.optional_items ? "OptTensorList" : "TensorList") : opt + "Tensor";
-  if (t.base == "Scalar") return t.list ? "ScalarList" : opt + "Scalar";
-  if (t.base == "int") return t.list ? opt + "IntList" : opt + "Int";
-  if (t.base == "float") return t.list ? opt + "FloatList" : opt + "Float";
-  if (t.base == "bool") return t.list ? "BoolList" : opt + "Bool";
-  if (t.base == "ScalarType") return opt + "Dtype";
-  if (t.base == "str") return opt + "Str";
-  return t.base;  // Layout, Device, MemoryFormat, Generator: always optional
+namespace {
+
+struct ArgTypeName {
+  const char *name, *base;
+  bool list, optional, optional_items;
+};
+constexpr ArgTypeName kArgTypes[] = {
+#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) {#Enum, base, list, optional, optional_items},
+#include "tenon/core/arg_types.def"
+#undef TENON_ARG_TYPE
+};
+
+}  // namespace
+
+// Some types are optional in every schema, others in none: the one entry serves both.
+int type_index(const Type& t) {
+  int found = -1, index = 0;
+  for (const ArgTypeName& k : kArgTypes) {
+    if (t.base == k.base && t.list == k.list && t.optional_items == k.optional_items) {
+      if (t.optional == k.optional) return index;
+      found = index;
+    }
+    ++index;
+  }
+  if (found < 0) throw SchemaError("type " + t.base + " cannot be a list here");
+  return found;
 }
+
+std::string type_name(const Type& t) { return kArgTypes[type_index(t)].name; }
 
 }  // namespace tenon::core

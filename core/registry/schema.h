@@ -54,7 +54,8 @@ struct Schema {
 
 // SchemaError says what was expected and where.
 Schema parse_schema(const std::string& text);
-// The enumerator of ArgType (tenon/core/op.h).
+// The enumerator of ArgType (tenon/core/op.h) as a number and as text. SchemaError if there is none.
+int type_index(const Type& t);
 std::string type_name(const Type& t);
 // Bits of ListLength.
 int list_lengths(const Schema& s, const Arg& a);

@@ -19,7 +19,7 @@ std::mutex g_grads[64];
 std::mutex& lock_of(const void* p) { return g_grads[reinterpret_cast<std::uintptr_t>(p) / 64 % 64]; }
 
 // A fork waits for all locks of autograd, in the order in which a thread takes them: its child has no thread that would
-// give them back.
+// release them.
 template <class F>
 void each_lock(F&& f) {
   for (std::mutex& m : g_grads) f(m);
@@ -68,7 +68,7 @@ void AccumulateGrad::apply(Tensor* grads, Tensor*) {
   if (given.scalar_type() != variable.scalar_type()) given = given.to(variable.scalar_type());
   if (TENON_UNLIKELY(variable.layout() != kStrided)) given = formulas::leaf_gradient(given, variable);
   if (!grad.defined()) {
-    // Taken over when nobody else holds it; a recorded gradient (create_graph) keeps its history.
+    // Moved if it has no other owner; a recorded gradient (create_graph) keeps its history.
     bool own =
         given.use_count() == 1 && (!given.has_storage() || (given.storage().use_count() <= 1 && given.is_contiguous()));
     grad = recording() || own ? given : given.clone();

@@ -13,35 +13,35 @@
 namespace tenon::autograd {
 namespace {
 
-// Passes may nest (a hook that calls backward): each takes a workspace of its own from the thread's stock.
-__thread Workspace* t_stock __attribute__((tls_model("initial-exec")));  // linked by `next`
-__thread bool t_stock_ends __attribute__((tls_model("initial-exec")));
+// Passes may nest (a hook that calls backward): each takes a workspace of its own from the thread's free list.
+__thread Workspace* t_free_list __attribute__((tls_model("initial-exec")));  // linked by `next`
+__thread bool t_free_list_ends __attribute__((tls_model("initial-exec")));
 
-void drop_stock() noexcept {
-  while (Workspace* w = t_stock) {
-    t_stock = w->next;
+void drop_free_list() noexcept {
+  while (Workspace* w = t_free_list) {
+    t_free_list = w->next;
     delete w;
   }
-  t_stock_ends = false;
+  t_free_list_ends = false;
 }
-__thread core::ThreadEnd t_stock_end __attribute__((tls_model("initial-exec"))) = {drop_stock};
+__thread core::ThreadEnd t_free_list_end __attribute__((tls_model("initial-exec"))) = {drop_free_list};
 
 struct Lease {
-  Lease() : own(t_stock) {
+  Lease() : own(t_free_list) {
     if (own != nullptr) {
-      t_stock = own->next;
+      t_free_list = own->next;
     } else {
       own = new Workspace;
-      if (!t_stock_ends) t_stock_ends = core::at_thread_end(t_stock_end);
+      if (!t_free_list_ends) t_free_list_ends = core::at_thread_end(t_free_list_end);
     }
   }
   ~Lease() {
     own->clear();
-    if (!t_stock_ends) {
+    if (!t_free_list_ends) {
       delete own;
     } else {
-      own->next = t_stock;
-      t_stock = own;
+      own->next = t_free_list;
+      t_free_list = own;
     }
   }
   Lease(const Lease&) = delete;
@@ -156,7 +156,7 @@ class Pass {
     }
   }
 
-  // In place where the sum so far is ours alone.
+  // In place if the sum so far has no other owner.
   static void add(Tensor& sum, const Tensor& g) {
     if (!sum.defined()) {
       sum = g;
@@ -252,7 +252,7 @@ void backward(const variable_list& tensors, const variable_list& grad_tensors, s
   root_edges(tensors);
   std::vector<Edge> keep;
   std::vector<Capture> captures = capture_edges(inputs, keep);
-  for (const Tensor& t : inputs) t.retain_grad();  // of one that is not a leaf, too, the gradient goes to .grad
+  for (const Tensor& t : inputs) t.retain_grad();  // the gradient of a non-leaf goes to .grad, too
   run(tensors, root_grads(tensors, grad_tensors), retain_graph.value_or(create_graph), create_graph, captures, nullptr,
       true);
 }

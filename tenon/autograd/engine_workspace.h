@@ -14,7 +14,7 @@ struct Task {
   Node* node;
   uint32_t waits_for = 0;   // nodes that still send it a gradient
   uint32_t first_grad = 0;  // its gradients in Workspace::grads
-  bool runs = true;         // something asked for lies below it
+  bool runs = true;         // a requested gradient depends on it
 };
 
 class Workspace {
@@ -22,7 +22,7 @@ class Workspace {
   std::vector<Task> tasks;
   std::vector<Tensor> grads, outs;
   std::vector<uint32_t> ready;
-  Workspace* next = nullptr;  // of the thread's stock
+  Workspace* next = nullptr;  // in the thread's free list
 
   void clear() noexcept {
     // Last in, first out: an entry is found through those that were there before it.

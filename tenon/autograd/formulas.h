@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the formulas of the rows call beside operators: one header a family in formulas/, each in namespace
+// Functions that the gradient formulas of operators call: one header per family in formulas/, each in namespace
 // tenon::autograd::formulas. CMake writes the list.
 #pragma once
 

@@ -67,7 +67,7 @@ void FunctionNode::count_writes(const variable_list& outputs) {
   }
 }
 
-void FunctionNode::finish(const variable_list& inputs, variable_list& outputs) {
+void FunctionNode::connect_outputs(const variable_list& inputs, variable_list& outputs) {
   n_grads = static_cast<uint32_t>(outputs.size());
   ctx.saved_.resize(ctx.to_save_.size());
   for (const Tensor& t : inputs) inputs_.push_back(t.defined() ? Shape{t.sizes().vec(), t.options()} : Shape{});
@@ -148,7 +148,7 @@ void FunctionNode::apply(Tensor* grads, Tensor* out) {
   for (std::size_t i = 0; i < expected; ++i) {
     if (edge_of_argument[i] == ~0u) {
       TENON_CHECK(!result[i].defined(), Error, label, " returned an invalid gradient at ", i,
-                  ": that argument is no tensor");
+                  ": that argument is not a tensor");
     } else {
       const uint32_t edge = edge_of_argument[i];
       if (edges[edge].function) out[edge] = checked_gradient(label, i, result[i], inputs_[edge]);

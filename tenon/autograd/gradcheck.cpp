@@ -54,7 +54,7 @@ void check_inputs(const Tensors& inputs) {
   TENON_CHECK(any, ValueError, "gradcheck: no input requires a gradient");
 }
 
-bool counts(const Tensor& output) { return output.defined() && isFloatingType(output.scalar_type()); }
+bool is_compared(const Tensor& output) { return output.defined() && isFloatingType(output.scalar_type()); }
 
 // [output][element of the output] for one element of one input.
 std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& inputs, std::size_t input,
@@ -71,7 +71,7 @@ std::vector<Doubles> numeric_column(const GradcheckFunction& f, const Tensors& i
   Tensors up = moved(eps), down = moved(-eps);
   std::vector<Doubles> out(up.size());
   for (std::size_t o = 0; o < up.size(); ++o) {
-    if (!counts(up[o])) continue;
+    if (!is_compared(up[o])) continue;
     Doubles a = host_values(up[o]), b = host_values(down[o]);
     TENON_CHECK(a.size() == b.size(), Error, "gradcheck: output ", o, " has now ", a.size(), " elements, now ",
                 b.size());
@@ -122,7 +122,7 @@ bool check(const char* what, const GradcheckFunction& f, const Tensors& inputs, 
   Tensors outputs = f(inputs);
   std::vector<std::vector<std::vector<Doubles>>> rows(outputs.size());  // [output][row][input]
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (!counts(outputs[o]) || !outputs[o].requires_grad()) continue;
+    if (!is_compared(outputs[o]) || !outputs[o].requires_grad()) continue;
     const auto n = static_cast<int64_t>(count(outputs[o]));
     for (int64_t k = 0; k < n; ++k) rows[o].push_back(analytic_row(what, outputs[o], k, wanted));
   }
@@ -152,7 +152,7 @@ Tensor fixed_sequence(const Tensor& like, uint32_t& state) {
   return from_values(v, like);
 }
 
-// The gradients of f by the inputs that `needs` names, as a function of those inputs and, behind them, of the
+// The gradients of f by the inputs that `needs` names, as a function of those inputs and, after them, of the
 // gradients of f's outputs. Called with leaves by the differences and with tracked tensors by the formula.
 Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const std::vector<bool>& needs) {
   AutoGradMode on(true);
@@ -165,7 +165,7 @@ Tensors first_gradient(const GradcheckFunction& f, const Tensors& args, const st
     if (needs[i]) wanted.push_back(given.back());
   }
   for (const Tensor& t : f(given)) {
-    if (counts(t) && t.requires_grad()) results.push_back(t);
+    if (is_compared(t) && t.requires_grad()) results.push_back(t);
   }
   Tensors grads = grad(results, wanted, seeds, /*retain_graph=*/true, /*create_graph=*/tracked, /*allow_unused=*/true);
   for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -185,7 +185,7 @@ bool gradgradcheck(const GradcheckFunction& f, const Tensors& inputs, const Tens
   check_inputs(inputs);
   Tensors outputs;
   for (const Tensor& t : f(inputs)) {
-    if (counts(t) && t.requires_grad()) outputs.push_back(t);
+    if (is_compared(t) && t.requires_grad()) outputs.push_back(t);
   }
   Tensors all = inputs;
   uint32_t state = 12345;

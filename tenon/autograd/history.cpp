@@ -14,7 +14,7 @@
 namespace tenon::autograd {
 namespace {
 
-// A float or complex dtype; registered ones are asked by class.
+// A float or complex dtype; registered dtypes are compared by class.
 bool differentiable(ScalarType t) {
   constexpr uint32_t kFloats = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 15;
   auto id = static_cast<uint8_t>(t);
@@ -74,7 +74,7 @@ void move_retained(AutogradMeta& m, core::TensorImpl* impl, Node& to, uint32_t o
   to.hooks_for_write().retained.emplace_back(output_nr, impl);
 }
 
-// Stands where an in-place op wrote what does not depend on self but for jumps.
+// The node of an in-place op whose result is piecewise constant in self (comparisons, logic).
 struct ZeroBackward final : NodeWith<1> {
   const char* name() const override { return "ZeroBackward"; }
   void apply(Tensor* grads, Tensor* out) override {
@@ -92,7 +92,7 @@ bool refuses_writes(const core::TensorImpl& t) {
   return TENON_UNLIKELY(t.flags & core::kInference) && !(t_mode & kInferenceMode);
 }
 
-// Histories of views that are made new after a write to their base: guards grad_fn and base_version.
+// Histories of views that are rebuilt after a write to their base: guards grad_fn and base_version.
 std::mutex g_views[16];
 std::mutex& lock_of_view(const void* p) { return g_views[reinterpret_cast<std::uintptr_t>(p) / 64 % 16]; }
 
@@ -100,7 +100,8 @@ bool is_current(const core::TensorImpl& view) {
   return __atomic_load_n(&view.base_version, __ATOMIC_ACQUIRE) == view.version();
 }
 
-// The path from a view to its base, which was written since. Other threads read what is set here behind base_version.
+// The path from a view to its base, which was written since. Other threads read what is set here once base_version says
+// so.
 void renew_history(const Tensor& view) {
   core::TensorImpl& impl = *view.unsafeGetTensorImpl();
   const uint32_t version = impl.version();
@@ -190,7 +191,7 @@ void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at
   const Tensor base(impl->base);
   auto slices = core::Ref<Node>::adopt(new CopySlices(base, self, node, at));
   set_history(base, *slices, 0);
-  impl->base_version = impl->version() - 1;  // the view's own grad_fn is made again from its base
+  impl->base_version = impl->version() - 1;  // the view's own grad_fn is rebuilt from its base
   impl->flags |= core::kTracked;
 }
 

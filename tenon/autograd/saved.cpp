@@ -49,7 +49,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
 }
 
 std::optional<Tensor> SavedTensor::unpack_optional(Node& owner) const {
-  // An absent optional argument and a released one look alike; only the second is an error.
+  // An absent optional argument and a released one look the same; only the second is an error.
   if (!tensor_.defined() && !owner.released) return std::nullopt;
   return unpack(owner);
 }

@@ -48,13 +48,13 @@ BoxedList::BoxedList(int, int, ArrayRef<std::optional<Tensor>> list) {
 
 namespace {
 
-[[noreturn]] void wrong(const char* expected, const tn_value& v) {
+[[noreturn]] void refuse_value(const char* expected, const tn_value& v) {
   throw TypeError(core::join("expected ", expected, " but found a value with tag ", v.tag));
 }
-bool none(const tn_value& v) { return v.tag == TN_TAG_NONE; }
+bool is_none(const tn_value& v) { return v.tag == TN_TAG_NONE; }
 Layout layout_of(const tn_value& v) {
   const int slot = core::layout_slot_from_abi(v.u.i64);
-  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError, "there is no layout of number ", v.u.i64);
+  TENON_CHECK(slot >= 0 && slot < core::layout_slots(), ValueError, "there is no layout with index ", v.u.i64);
   return static_cast<Layout>(slot);
 }
 Tensor shared(const tn_tensor* v) { return Tensor(core::Impl::share(core::TensorImpl::from_view(v))); }
@@ -62,22 +62,22 @@ Tensor shared(const tn_tensor* v) { return Tensor(core::Impl::share(core::Tensor
 }  // namespace
 
 Tensor unbox_Tensor(const tn_value& v) {
-  if (none(v)) return Tensor();
-  if (v.tag != TN_TAG_TENSOR) wrong("a tensor", v);
+  if (is_none(v)) return Tensor();
+  if (v.tag != TN_TAG_TENSOR) refuse_value("a tensor", v);
   return shared(v.u.tensor);
 }
 std::optional<Tensor> unbox_OptTensor(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Tensor(v);
 }
 std::vector<Tensor> unbox_TensorList(const tn_value& v) {
-  if (v.tag != TN_TAG_TENSOR_LIST) wrong("a list of tensors", v);
+  if (v.tag != TN_TAG_TENSOR_LIST) refuse_value("a list of tensors", v);
   std::vector<Tensor> out;
   for (uint32_t i = 0; i < v.len; ++i) out.push_back(v.u.tensors[i] ? shared(v.u.tensors[i]) : Tensor());
   return out;
 }
 std::vector<std::optional<Tensor>> unbox_OptTensorList(const tn_value& v) {
-  if (v.tag != TN_TAG_TENSOR_LIST) wrong("a list of tensors", v);
+  if (v.tag != TN_TAG_TENSOR_LIST) refuse_value("a list of tensors", v);
   std::vector<std::optional<Tensor>> out;
   for (uint32_t i = 0; i < v.len; ++i) {
     if (v.u.tensors[i])
@@ -88,11 +88,11 @@ std::vector<std::optional<Tensor>> unbox_OptTensorList(const tn_value& v) {
   return out;
 }
 Scalar unbox_Scalar(const tn_value& v) {
-  if (v.tag == TN_TAG_TENSOR) return unbox_Tensor(v).item();  // a 0-dim tensor where a number is due
+  if (v.tag == TN_TAG_TENSOR) return unbox_Tensor(v).item();  // a 0-dim tensor where a scalar is expected
   return Scalar::from_abi(v);
 }
 std::optional<Scalar> unbox_OptScalar(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Scalar(v);
 }
 std::vector<Scalar> unbox_ScalarList(const tn_value& v) {
@@ -105,96 +105,96 @@ std::vector<Scalar> unbox_ScalarList(const tn_value& v) {
     else if (v.tag == TN_TAG_F64_LIST)
       out.push_back(Scalar(v.u.f64s[i]));
     else
-      wrong("a list of numbers", v);
+      refuse_value("a list of scalars", v);
   }
   return out;
 }
 int64_t unbox_Int(const tn_value& v) {
-  if (v.tag != TN_TAG_I64 && v.tag != TN_TAG_BOOL) wrong("an integer", v);
+  if (v.tag != TN_TAG_I64 && v.tag != TN_TAG_BOOL) refuse_value("an integer", v);
   return v.u.i64;
 }
 std::optional<int64_t> unbox_OptInt(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Int(v);
 }
 IntArrayRef unbox_IntList(const tn_value& v) {
   if (v.tag == TN_TAG_I64) return {&v.u.i64, 1};
-  if (v.tag != TN_TAG_I64_LIST) wrong("a list of integers", v);
+  if (v.tag != TN_TAG_I64_LIST) refuse_value("a list of integers", v);
   return {v.u.i64s, v.len};
 }
 OptionalIntArrayRef unbox_OptIntList(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_IntList(v);
 }
 double unbox_Float(const tn_value& v) {
   if (v.tag == TN_TAG_F64) return v.u.f64;
   if (v.tag == TN_TAG_I64 || v.tag == TN_TAG_BOOL) return static_cast<double>(v.u.i64);
-  wrong("a number", v);
+  refuse_value("a scalar", v);
 }
 std::optional<double> unbox_OptFloat(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Float(v);
 }
 ArrayRef<double> unbox_FloatList(const tn_value& v) {
-  if (v.tag != TN_TAG_F64_LIST) wrong("a list of numbers", v);
+  if (v.tag != TN_TAG_F64_LIST) refuse_value("a list of floats", v);
   return {v.u.f64s, v.len};
 }
 std::optional<ArrayRef<double>> unbox_OptFloatList(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_FloatList(v);
 }
 bool unbox_Bool(const tn_value& v) {
-  if (v.tag != TN_TAG_BOOL && v.tag != TN_TAG_I64) wrong("a bool", v);
+  if (v.tag != TN_TAG_BOOL && v.tag != TN_TAG_I64) refuse_value("a bool", v);
   return v.u.i64 != 0;
 }
 std::optional<bool> unbox_OptBool(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Bool(v);
 }
 ScalarType unbox_Dtype(const tn_value& v) {
-  if (v.tag != TN_TAG_DTYPE) wrong("a dtype", v);
+  if (v.tag != TN_TAG_DTYPE) refuse_value("a dtype", v);
   return core::dtype_from_abi(v.u.dtype);
 }
 std::optional<ScalarType> unbox_OptDtype(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Dtype(v);
 }
 std::string_view unbox_Str(const tn_value& v) {
-  if (v.tag != TN_TAG_STR) wrong("a string", v);
+  if (v.tag != TN_TAG_STR) refuse_value("a string", v);
   return {v.u.str, v.len};
 }
 std::optional<std::string_view> unbox_OptStr(const tn_value& v) {
-  if (none(v)) return std::nullopt;
+  if (is_none(v)) return std::nullopt;
   return unbox_Str(v);
 }
 std::optional<Generator> unbox_Generator(const tn_value& v) {
-  if (none(v)) return std::nullopt;
-  if (v.tag != TN_TAG_OPAQUE) wrong("a generator", v);
+  if (is_none(v)) return std::nullopt;
+  if (v.tag != TN_TAG_OPAQUE) refuse_value("a generator", v);
   return Generator(core::Ref<core::GeneratorImpl>::share(static_cast<core::GeneratorImpl*>(v.u.ptr)));
 }
 UnboxedDevice unbox_Device(const tn_value& v) {
-  if (none(v)) return {};
-  if (v.tag != TN_TAG_DEVICE) wrong("a device", v);
+  if (is_none(v)) return {};
+  if (v.tag != TN_TAG_DEVICE) refuse_value("a device", v);
   return {core::device_from_abi(v.u.device)};
 }
 UnboxedLayout unbox_Layout(const tn_value& v) {
-  if (none(v)) return {};
+  if (is_none(v)) return {};
   return {layout_of(v)};
 }
 UnboxedFormat unbox_MemoryFormat(const tn_value& v) {
-  if (none(v)) return {};
+  if (is_none(v)) return {};
   return {static_cast<MemoryFormat>(v.u.i64)};
 }
 TensorOptions unbox_options(const tn_value* four) {
   TensorOptions o;
-  if (!none(four[0])) o = o.dtype(unbox_Dtype(four[0]));
-  if (!none(four[1])) o = o.layout(layout_of(four[1]));
-  if (!none(four[2])) o = o.device(core::device_from_abi(four[2].u.device));
-  if (!none(four[3])) o = o.pinned_memory(four[3].u.i64 != 0);
+  if (!is_none(four[0])) o = o.dtype(unbox_Dtype(four[0]));
+  if (!is_none(four[1])) o = o.layout(layout_of(four[1]));
+  if (!is_none(four[2])) o = o.device(core::device_from_abi(four[2].u.device));
+  if (!is_none(four[3])) o = o.pinned_memory(four[3].u.i64 != 0);
   return o;
 }
 UnboxedBools unbox_BoolList(const tn_value& v) {
-  if (v.tag != TN_TAG_BOOL_LIST) wrong("a list of bools", v);
+  if (v.tag != TN_TAG_BOOL_LIST) refuse_value("a list of bools", v);
   UnboxedBools out{{v.u.bools, v.u.bools + v.len}};
   for (uint8_t& b : out.v) b = b != 0;
   return out;

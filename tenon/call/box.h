@@ -81,7 +81,7 @@ tn_value box(const std::array<bool, N>& v) {
   return pointer_value(TN_TAG_BOOL_LIST, v.data(), N);
 }
 
-// Of a function over others: no call of core sees the list.
+// For composite functions, whose lists core does not check.
 inline void check_length(int id, int at, IntArrayRef v) {
   core::check_list_length(core::g_rows[id], core::g_rows[id].args[at], v.size());
 }
@@ -109,7 +109,7 @@ class BoxedList {
   std::vector<const tn_tensor*> heap_;
 };
 
-// int[N]: one number stands for N.
+// int[N]: one integer stands for N.
 template <std::size_t N>
 class BoxedInts {
  public:
@@ -143,7 +143,7 @@ class BoxedScalars {
   std::vector<tn_value> items_;
 };
 
-// From values, for calls by name. Missing or foreign tags are TypeErrors.
+// From values, for calls by name. Missing or wrong tags are TypeErrors.
 Tensor unbox_Tensor(const tn_value& v);
 std::optional<Tensor> unbox_OptTensor(const tn_value& v);
 std::vector<Tensor> unbox_TensorList(const tn_value& v);
@@ -194,7 +194,7 @@ struct UnboxedFormat {
 };
 UnboxedFormat unbox_MemoryFormat(const tn_value& v);
 TensorOptions unbox_options(const tn_value* four);
-// The length is checked with the row's.
+// N is the length in the schema.
 template <std::size_t N>
 std::array<bool, N> unbox_bools(const tn_value& v) {
   TENON_CHECK(v.len == N, ValueError, "expected a list of ", N, " flags, got ", v.len);

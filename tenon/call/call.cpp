@@ -49,7 +49,8 @@ std::vector<Tensor> call(std::string_view name, std::initializer_list<CallArgume
                                              : Tensor());
     tn_release_value(&v);
   }
-  TENON_CHECK(!others, TypeError, "call: a result of ", name, " is no tensor; its own function returns it");
+  TENON_CHECK(!others, TypeError, "call: a result of ", name,
+              " is not a tensor; call the function of this name instead");
   return results;
 }
 

@@ -8,15 +8,15 @@ namespace tenon::autograd {
 
 Operands::Operands(int id, std::initializer_list<Item> tensors) {
   for (const Item& i : tensors) {
-    if (i.tensor) take(id, i.at, *i.tensor);
+    if (i.tensor) add_operand(id, i.at, *i.tensor);
   }
 }
 
 Operands::Operands(int id, int at, TensorList list) {
-  for (const Tensor& t : list) take(id, at, t);
+  for (const Tensor& t : list) add_operand(id, at, t);
 }
 
-void Operands::take(int id, int at, const Tensor& t) {
+void Operands::add_operand(int id, int at, const Tensor& t) {
   if (!t.defined()) return;
   const bool first = dtype_ == ScalarType::Undefined;
   if (first || (!dimensioned_ && t.dim() > 0)) {

@@ -11,7 +11,7 @@
 
 namespace tenon::autograd {
 
-// Turns the bit off while the body of a row runs: what lies below a public function follows today's rules.
+// Turns the bit off while the body of an operator runs: calls below a public function follow today's rules.
 struct Today {
   Today() : bit(t_mode & kEra04) { t_mode &= ~bit; }
   ~Today() { t_mode |= bit; }
@@ -20,7 +20,7 @@ struct Today {
 };
 
 // The operands of a call by the rule of 0.4: dimensioned tensors must have one dtype, the TypeError names the argument;
-// 0-dim tensors and numbers take that dtype.
+// 0-dim tensors and scalars take that dtype.
 class Operands {
  public:
   struct Item {
@@ -37,7 +37,7 @@ class Operands {
   bool integral() const { return isIntegralType(dtype_, false); }
 
  private:
-  void take(int id, int at, const Tensor& t);
+  void add_operand(int id, int at, const Tensor& t);
   ScalarType dtype_ = ScalarType::Undefined;
   bool dimensioned_ = false;  // dtype_ is that of a tensor with dimensions
 };

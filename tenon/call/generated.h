@@ -3,9 +3,9 @@
 // What the generated functions and nodes are written with (tools/opgen). Private to libtenon.
 #pragma once
 
-#include "tenon/call/box.h"
 #include "tenon/autograd/node.h"
 #include "tenon/autograd/saved.h"
+#include "tenon/call/box.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/ops.h"
 
@@ -13,15 +13,15 @@ namespace tenon::autograd {
 
 extern thread_local uint32_t t_mode __attribute__((tls_model("initial-exec")));
 
-// The observer of row calls: begins and ends one, when somebody watches.
-TENON_COLD void row_begin(int id);
-TENON_COLD void row_end(int id) noexcept;
+// Reports the begin and the end of an operator call to the thread's observer, if there is one.
+TENON_COLD void begin_operator(int id);
+TENON_COLD void end_operator(int id) noexcept;
 struct RowScope {
-  explicit RowScope(int op) : id(op), on(t_mode & kRowObserved) {
-    if (TENON_UNLIKELY(on)) row_begin(id);
+  explicit RowScope(int op) : id(op), on(t_mode & kOperatorObserved) {
+    if (TENON_UNLIKELY(on)) begin_operator(id);
   }
   ~RowScope() {
-    if (TENON_UNLIKELY(on)) row_end(id);
+    if (TENON_UNLIKELY(on)) end_operator(id);
   }
   RowScope(const RowScope&) = delete;
   int id;
@@ -66,7 +66,7 @@ inline Tensor adopt(core::TensorImpl* p) {
   if (TENON_UNLIKELY(p && (t_mode & kInferenceMode))) p->flags |= core::kInference;
   return Tensor(core::Impl::adopt(p));
 }
-// A view is an inference tensor where its source is one, wherever it is made.
+// A view is an inference tensor if its source is one.
 inline Tensor adopt_view(core::TensorImpl* p, const Tensor& of) {
   p->flags |= of.unsafeGetTensorImpl()->flags & core::kInference;
   return Tensor(core::Impl::adopt(p));
@@ -80,7 +80,7 @@ inline std::optional<std::string> own_str(std::optional<std::string_view> s) {
 
 // After the call: the result remembers its node (only floating results do).
 void set_history(const Tensor& t, Node& node, uint32_t output_nr);
-// The result of a view row knows its base.
+// The result of a view operator knows its base.
 void set_view(const Tensor& view, const Tensor& of);
 // Before an in-place call: refuses leaves that require grad, views that cannot be written, and inference tensors
 // outside of InferenceMode.
@@ -89,12 +89,12 @@ void check_inplace(int id, const Tensor& self);
 void check_written(const char* caller, const Tensor& self);
 // After one: the tensor's history, and its base's when it is a view, goes through the node, whose edge `at` is self's.
 void rebase_history(const Tensor& self, const core::Ref<Node>& node, uint32_t at = 0);
-// The saved result of a write through a view, with its history: a view of the base behind node.slices.
+// The saved result of a write through a view, with its history: a view of the base that node.slices wrote.
 Tensor view_of_slices(const Node& node, const Tensor& saved);
 // After one whose result is constant between jumps (comparisons, logic): the gradient of what was there is zero.
 void zero_history(const Tensor& self);
 // An error that names an argument which requires grad, in a call that is not recorded: a list that is written to, or
-// anything beside out=.
+// any tensor in a call with out=.
 void refuse_recorded(int id, const char* arg, TensorList list);
 void refuse_tracked(int id, const char* arg, const Tensor& t);
 void refuse_tracked(int id, const char* arg, const std::optional<Tensor>& t);
@@ -105,8 +105,8 @@ auto refuse_tracked(int id, const char* arg, const List& list) -> decltype(list.
 // Before a call that writes to out=: refuses tensors that require grad, and inference tensors outside of InferenceMode.
 void check_out(int id, const char* arg, const Tensor& out);
 core::TensorImpl* out_impl(Tensor& out);  // makes an empty tensor of an undefined one
-// What a factory made, with what the schema of its row has no argument for. Of a tensor that nobody else holds nobody
-// saw the writes that filled it.
+// Sets what the schema of a factory has no argument for. If the tensor has no other owner, the writes that
+// filled it are not counted.
 inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
   const core::TensorImpl* t = made.unsafeGetTensorImpl();
   if (t && made.use_count() == 1 && t->storage && !t->counter && t->storage->use_count() == 1)
@@ -114,14 +114,14 @@ inline Tensor with_requires_grad(Tensor made, const TensorOptions& options) {
   if (TENON_UNLIKELY(options.requires_grad())) made.set_requires_grad(true);
   return made;
 }
-// Those that a call which creates a tensor does not give are those of out.
+// Options that a factory call leaves open are those of out.
 TensorOptions options_of_out(TensorOptions given, const Tensor& out);
 void write_inplace(int id, const Tensor& self, const Tensor& value);
 void write_out(int id, Tensor& out, const Tensor& value);
 
 // The sum of a broadcast gradient over what was broadcast, in the argument's dtype and at its elements.
 Tensor reduce_grad(Tensor grad, const SavedGeometry& to);
-// f(grad, at) of strided tensors; of others the same of their values, at the elements of `at`.
+// f(grad, at) for strided tensors; for other layouts f of the values, at the elements of `at`.
 template <class F>
 Tensor on_values(const Tensor& grad, const Tensor& at, const F& f) {
   if (TENON_LIKELY(at.layout() == kStrided)) return f(grad, at);

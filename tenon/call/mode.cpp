@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tenon/autograd/mode.h"
 
+#include "tenon/autograd/operator_observer.h"
 #include "tenon/call/generated.h"
-#include "tenon/autograd/row_observer.h"
 
 namespace tenon::autograd {
 
@@ -13,21 +13,21 @@ uint32_t mode() noexcept { return t_mode; }
 void set_mode(uint32_t word) noexcept { t_mode = word; }
 
 namespace {
-thread_local RowObserver* t_observer = nullptr;
+thread_local OperatorObserver* t_observer = nullptr;
 }
 
-RowObserver* set_row_observer(RowObserver* o) noexcept {
-  RowObserver* before = t_observer;
+OperatorObserver* set_operator_observer(OperatorObserver* o) noexcept {
+  OperatorObserver* before = t_observer;
   t_observer = o;
-  t_mode = o ? t_mode | kRowObserved : t_mode & ~uint32_t{kRowObserved};
+  t_mode = o ? t_mode | kOperatorObserved : t_mode & ~uint32_t{kOperatorObserved};
   return before;
 }
 
-void row_begin(int id) {
+void begin_operator(int id) {
   if (t_observer) t_observer->begin(core::op_at(id).name);
 }
 
-void row_end(int id) noexcept {
+void end_operator(int id) noexcept {
   if (t_observer) t_observer->end(core::op_at(id).name);
 }
 

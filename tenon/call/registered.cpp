@@ -36,7 +36,7 @@ struct Kept {
       text.assign(v.u.str, v.len);
       plain.u.str = text.data();
     } else if (v.tag >= TN_TAG_BOOL_LIST && v.tag != TN_TAG_TENSOR) {
-      throw NotImplementedError("an argument of this type cannot be saved for the gradient of an op of a plugin's");
+      throw NotImplementedError("an argument of this type cannot be saved for the gradient of a plugin's op");
     }
   }
 };
@@ -114,10 +114,10 @@ core::Ref<RegisteredBackward> record(const core::Op& op, const tn_value* in) {
 }
 
 void call_recorded(const core::Op& op, const tn_value* in, core::OwnedValue* out) {
-  if (!core::registered(op)) {  // a row of the build as the backward of a plugin's op
-    const core::BoxedFn row = op.row_call.load();
-    TENON_CHECK(row, NotImplementedError, op.name, ": has no function to call");
-    return row(in, out);
+  if (!core::registered(op)) {  // an operator of the build as the backward of a plugin's op
+    const core::BoxedFn function = op.row_call.load();
+    TENON_CHECK(function, NotImplementedError, op.name, ": has no function to call");
+    return function(in, out);
   }
   RowScope scope(op.index);
   core::Ref<RegisteredBackward> node = record(op, in);

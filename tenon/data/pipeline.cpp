@@ -39,7 +39,7 @@ struct Pipeline::State {
   using Results = std::map<std::size_t, Result>;  // by job number
   struct Job {
     std::shared_ptr<void> request;
-    Results::node_type result;  // made with the job: a worker has nobody to tell that there is no memory for it
+    Results::node_type result;  // made with the job: a worker cannot report that there is no memory for it
   };
   explicit State(const FullDataLoaderOptions& o) : options(o) {}
 

@@ -20,7 +20,7 @@ std::size_t load_index(serialize::InputArchive& archive, const char* key) {
   Tensor t;
   archive.read(key, t, /*is_buffer=*/true);
   TENON_CHECK(t.numel() == 1 && isIntegralType(t.scalar_type()) && t.item<int64_t>() >= 0, ValueError, "load: '", key,
-              "' of a sampler is not one integer from zero up");
+              "' of a sampler is not one non-negative integer");
   return static_cast<std::size_t>(t.item<int64_t>());
 }
 

@@ -30,7 +30,7 @@ void check_key(const Content& content, const std::string& key) {
               " bytes; expected 1 to ", detail::kMaxName);
   TENON_CHECK(key != "__metadata__" && key.compare(0, detail::kHiddenPrefix.size(), detail::kHiddenPrefix) != 0,
               ValueError, "OutputArchive::write: the key '", key, "' is reserved");
-  TENON_CHECK(!content.taken(key), ValueError, "OutputArchive::write: the key '", key, "' is there already");
+  TENON_CHECK(!content.taken(key), ValueError, "OutputArchive::write: the key '", key, "' already exists");
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ void InputArchive::read(const std::string& key, InputArchive& archive) {
 
 std::vector<std::string> InputArchive::keys() {
   std::set<std::string> found;
-  // Names that begin alike are neighbors: a file of many archives is not looked through for each of them.
+  // Names with a common prefix are neighbors: a file of many archives is not searched for each of them.
   const auto add = [&](const auto& sorted, const auto& name_of) {
     for (auto it = sorted.lower_bound(prefix_); it != sorted.end(); ++it) {
       const std::string& name = name_of(*it);
@@ -189,7 +189,7 @@ std::vector<std::string> InputArchive::keys() {
 
 namespace {
 
-// Bytes that are there already, which must live on as long as the input.
+// Bytes in memory, which must live on as long as the input.
 detail::Input input_of(std::string name, const char* data, std::size_t size) {
   return {std::move(name), size, [data](void* out, std::size_t bytes) mutable {
             std::memcpy(out, data, bytes);
@@ -224,7 +224,7 @@ Content read_stream(const std::string& name, std::istream& stream, std::optional
   return detail::read_safetensors(input_of(name, bytes.data(), bytes.size()), device);
 }
 
-// A pipe that waits for who writes it is opened as such; what has neither length nor end (/dev/zero) is no file.
+// A pipe that waits for its writer is opened, too; what has neither length nor end (/dev/zero) is refused.
 void check_readable(const std::string& filename) {
   detail::check_file_name("load", filename);
   std::error_code error;

@@ -13,7 +13,7 @@
 //                                     entry of its own); an entry named tenon.storage.N is there only to be viewed
 //                     requires_grad
 //                     layout, components, shape, flags
-//                                     it has a layout of a plugin's, and is made of the entries that components
+//                                     it has a plugin's layout, and consists of the entries that components
 //                                     names, NAME.indices for example; there is no entry of its own
 //   tenon.values    JSON: key -> {kind: value} of scalars, strings and lists
 //   tenon.archives  JSON: names of nested archives, for those that are empty
@@ -57,7 +57,7 @@ void write_safetensors(const Content& content, const std::function<void(const vo
 struct Input {
   std::string name;  // in errors
   uint64_t size;
-  std::function<void(void*, std::size_t)> read;  // the next bytes; throws where there are none
+  std::function<void(void*, std::size_t)> read;  // the next bytes; throws if there are none
 };
 Content read_safetensors(const Input& input, std::optional<Device> device);
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBuffer = 64 << 10;  // bytes: small tensors share a system call
 constexpr int kMaxLinks = 40;              // Linux follows as many
-constexpr int kMaxNames = 100;             // of temporaries that are there already, before it looks like an attack
+constexpr int kMaxNames = 100;             // of temporaries that exist already; more look like an attack
 constexpr const char* kAccessList = "system.posix_acl_access";
 
 [[noreturn]] void refuse(const char* action, const std::string& name, int error) {
@@ -37,7 +37,7 @@ auto retry(Call&& call) {
   return result;
 }
 
-// A write to a pipe that nobody reads, and one past the limit on sizes of files, ends the process unless their signals
+// A write to a pipe without a reader, and one past the limit on sizes of files, ends the process unless their signals
 // are held back; then it is an error.
 class SignalsHeld {
  public:
@@ -95,8 +95,8 @@ std::string random_name() {
   return name;
 }
 
-// What the file `from` lets whom do, and whose it is, is so for `to`. Where the owner cannot be kept, as that takes
-// privileges, the saver owns the new file; where the group cannot, its members get no more than everybody.
+// Copies mode, owner and access list of the file `from` to `to`. If the owner cannot be kept, as that takes privileges,
+// the saver owns the new file; if the group cannot, its members get the permissions of others.
 bool copy_access(const std::string& from, const struct stat& old, int to) {
   struct stat now;
   if (fstat(to, &now) != 0) return false;
@@ -119,15 +119,15 @@ int Descriptor::close() {
   if (fd_ < 0) return 0;
   const int failed = ::close(fd_);
   fd_ = -1;
-  return failed != 0 && errno != EINTR ? errno : 0;  // Linux has closed it also where a signal came
+  return failed != 0 && errno != EINTR ? errno : 0;  // Linux has closed it also if a signal came
 }
 
 void check_file_name(const char* action, const std::string& name) {
   TENON_CHECK(name.find('\0') == std::string::npos, ValueError, action, ": the file name '", name.c_str(),
-              "' goes on behind a zero byte, where the system would end it");
+              "' continues after a zero byte, where the system would end it");
 }
 
-// Behind the default one, which makes an object: the destructor then runs also where the rest throws.
+// Delegates to the default constructor: the destructor then runs also if the rest throws.
 FileWriter::FileWriter(const std::string& name) : FileWriter() {
   check_file_name("save", name);
   name_ = name;
@@ -173,7 +173,7 @@ void FileWriter::open_temporary(const std::filesystem::path& target) {
     if ((old.st_mode & 0222) == 0) refuse("overwrite the read-only file", name_, EACCES);
     if (faccessat(folder_.get(), base_.c_str(), W_OK, AT_EACCESS) != 0) refuse("overwrite", name_, errno);
   } else if (errno != ENOENT) {
-    refuse("look at", name_, errno);
+    refuse("inspect", name_, errno);
   } else if (stat(name_.c_str(), &at_end) == 0 && look() != 0) {
     refuse("replace", name_, ENOENT);  // an open file that was deleted, by its link in /proc
   }

@@ -41,7 +41,7 @@ Json parse(const Source& source, const char* what, std::string_view text) {
   return {};
 }
 
-// The value as a T; `wanted` tells what it is not.
+// The value as a T; `wanted` says what it is not.
 template <class T>
 const T& expect(const Source& source, const Json* v, const std::string& where, const char* wanted) {
   const T* value = v ? v->as<T>() : nullptr;
@@ -56,17 +56,19 @@ struct Entry {
   uint64_t begin = 0, end = 0;
 };
 
-uint64_t natural(const Source& source, const std::string& where, const Json* v) {
-  return expect<uint64_t>(source, v, where, "not a whole number from zero up");
+uint64_t read_unsigned(const Source& source, const std::string& where, const Json* v) {
+  return expect<uint64_t>(source, v, where, "not a non-negative integer");
 }
 
-std::vector<int64_t> numbers(const Source& source, const std::string& where, const Json* v) {
+std::vector<int64_t> read_integers(const Source& source, const std::string& where, const Json* v) {
   auto* list = v ? v->as<Json::Array>() : nullptr;
-  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims, " numbers");
+  source.check(list && list->size() <= core::kMaxDims, where, " is not a list of at most ", core::kMaxDims,
+               " integers");
   std::vector<int64_t> out;
   for (const auto& n : *list) {
-    uint64_t u = natural(source, where, &n);
-    source.check(u <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where, " has a number too large");
+    uint64_t u = read_unsigned(source, where, &n);
+    source.check(u <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where,
+                 " has a value that is too large");
     out.push_back(static_cast<int64_t>(u));
   }
   return out;
@@ -97,11 +99,11 @@ Entry parse_entry(const Source& source, const std::string& name, const Json& v) 
   Entry e;
   e.name = name;
   e.dtype = *dtype;
-  e.shape = numbers(source, where + ": shape", v.find("shape"));
+  e.shape = read_integers(source, where + ": shape", v.find("shape"));
   auto* offsets = v.find("data_offsets")->as<Json::Array>();
   source.check(offsets && offsets->size() == 2, where, ": data_offsets is not a pair");
-  e.begin = natural(source, where + ": data_offsets", &(*offsets)[0]);
-  e.end = natural(source, where + ": data_offsets", &(*offsets)[1]);
+  e.begin = read_unsigned(source, where + ": data_offsets", &(*offsets)[0]);
+  e.end = read_unsigned(source, where + ": data_offsets", &(*offsets)[1]);
   source.check(e.begin <= e.end && e.end - e.begin == checked_bytes(source, name, e.shape, e.dtype), where,
                ": data_offsets do not fit shape and dtype");
   return e;
@@ -121,11 +123,11 @@ std::vector<Entry> parse_entries(const Source& source, const Json::Object& heade
     at = e.end;
   }
   source.check(at <= data_size, "is truncated: its header promises ", at, " bytes of data, there are ", data_size);
-  source.check(at == data_size, "has ", data_size - at, " bytes behind its last tensor");
+  source.check(at == data_size, "has ", data_size - at, " trailing bytes after the last tensor");
   return entries;
 }
 
-// The bytes as they come, with their checksum where the file has one.
+// The bytes as they come, with their checksum if the file has one.
 class Reader {
  public:
   explicit Reader(const Input& input) : input_(input) {}
@@ -152,7 +154,7 @@ Tensor make_tensor(const Entry& e, Reader& reader) {
   auto* out = t.unsafeGetTensorImpl()->host_data();
   reader.read(out, bytes);
   if (e.dtype == kBool) {
-    // Any other byte in a bool is undefined behaviour further on.
+    // Any other byte in a bool is undefined behavior further on.
     for (std::size_t i = 0; i < bytes; ++i) out[i] = out[i] != 0;
   }
   return t;
@@ -165,7 +167,7 @@ uint32_t sum_of_head(const Source& source, const std::string& expected, std::str
                kChecksumDigits, " digits of 0 to 9 and a to f");
   const std::size_t at = head.find(kChecksumMark);
   source.check(at != std::string::npos && head.compare(at + kChecksumMark.size(), kChecksumDigits, expected) == 0,
-               "its header was written again by a program that writes JSON in another way, so that tenon.checksum "
+               "its header was rewritten by a program that formats JSON differently, so that tenon.checksum "
                "cannot be compared");
   std::fill_n(head.begin() + static_cast<std::ptrdiff_t>(at + kChecksumMark.size()), kChecksumDigits, '0');
   return crc32(0, head.data(), head.size());
@@ -181,11 +183,11 @@ void check_sum(const Source& source, const std::string& expected, uint32_t crc) 
 
 // The strided view, if every element that it reaches is inside the base.
 Tensor make_view(const Source& source, const std::string& where, const Tensor& base, const Json& v) {
-  auto shape = numbers(source, where + ": shape", v.find("shape"));
-  auto strides = numbers(source, where + ": strides", v.find("strides"));
-  uint64_t start = natural(source, where + ": offset", v.find("offset"));
+  auto shape = read_integers(source, where + ": shape", v.find("shape"));
+  auto strides = read_integers(source, where + ": strides", v.find("strides"));
+  uint64_t start = read_unsigned(source, where + ": offset", v.find("offset"));
   source.check(start <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()), where,
-               ": offset has a number too large");
+               ": offset has a value that is too large");
   auto offset = static_cast<int64_t>(start);
   source.check(shape.size() == strides.size(), where, ": shape and strides differ in length");
   checked_bytes(source, where, shape, base.scalar_type());
@@ -203,7 +205,7 @@ Tensor make_view(const Source& source, const std::string& where, const Tensor& b
 
 // Same values, in memory in the order of the strides.
 Tensor restride(const Source& source, const std::string& where, const Tensor& t, const Json& strides_of) {
-  auto strides = numbers(source, where + ": strides", &strides_of);
+  auto strides = read_integers(source, where + ": strides", &strides_of);
   source.check(strides.size() == static_cast<std::size_t>(t.dim()), where, ": as many strides as sizes expected");
   if (t.numel() == 0) return t;
   Tensor out = empty({t.numel()}, t.options()).as_strided(t.sizes(), compact_strides(t.sizes(), strides));
@@ -249,16 +251,16 @@ Tensor assemble(const Source& source, const std::string& where, const Json& v, c
   source.check(layout != 0, where, ": a strided tensor has no components");
   const std::vector<Tensor> parts = find_components(source, where, v, layout, content, used);
   const auto& flags = core::layout_flags(layout);
-  int64_t facts = 0;
+  int64_t flag_bits = 0;
   for (const auto& f : expect<Json::Array>(source, v.find("flags"), where + ": flags", "not a list")) {
     const auto& flag = expect<std::string>(source, &f, where + ": a flag", "not a string");
     const auto at = std::find(flags.begin(), flags.end(), flag);
     source.check(at != flags.end(), where, ": layout ", name, " has no flag '", flag.substr(0, 80), "'");
-    facts |= int64_t{1} << (at - flags.begin());
+    flag_bits |= int64_t{1} << (at - flags.begin());
   }
-  const auto shape = numbers(source, where + ": shape", v.find("shape"));
+  const auto shape = read_integers(source, where + ": shape", v.find("shape"));
   try {
-    return tenon::_from_components(parts, shape, facts, static_cast<Layout>(layout));
+    return tenon::_from_components(parts, shape, flag_bits, static_cast<Layout>(layout));
   } catch (const ValueError& e) {
     source.check(false, where, ": ", e.what());
   } catch (const TypeError& e) {
@@ -274,7 +276,7 @@ void read_layouts(const Source& source, const Json::Object& members, Content& co
   for (const auto& [name, v] : members) {
     if (!v.find("layout")) continue;
     const std::string where = "tenon.tensors: '" + name.substr(0, 80) + "'";
-    source.check(!content.taken(name), where, " is there as a strided tensor, too");
+    source.check(!content.taken(name), where, " is also a strided tensor");
     made.emplace(name, assemble(source, where, v, content, used));
   }
   for (const auto& key : used) content.tensors.erase(key);
@@ -289,7 +291,7 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
     if (v.find("layout")) continue;
     if (const Json* of = v.find("of")) {
       auto* base_name = of->as<std::string>();
-      source.check(base_name && !content.tensors.count(name), where, " is no view of another tensor");
+      source.check(base_name && !content.tensors.count(name), where, " is not a view of another tensor");
       auto base = content.tensors.find(*base_name);
       source.check(base != content.tensors.end() && base->second.is_contiguous(), where,
                    " is a view of a tensor that is not there");
@@ -314,7 +316,7 @@ void read_extras(const Source& source, const Json& extra, Content& content) {
   }
 }
 
-std::optional<int64_t> to_whole(const Json& v) {
+std::optional<int64_t> to_integer(const Json& v) {
   if (auto* below = v.as<int64_t>()) return *below;
   auto* n = v.as<uint64_t>();
   if (!n || *n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
@@ -333,7 +335,7 @@ std::optional<double> to_double(const Json& v) {
   return std::nullopt;
 }
 
-// All of a list, or nothing.
+// All elements of a list, or nothing.
 template <class T>
 std::optional<std::vector<T>> to_list(const Json& v, std::optional<T> (*one)(const Json&)) {
   auto* list = v.as<Json::Array>();
@@ -353,33 +355,33 @@ IValue read_value(const Source& source, const std::string& key, const Json& v) {
   const auto& [kind, x] = members->front();
   if (kind == "none") return {};
   std::optional<IValue> value;
-  auto take = [&](auto&& found) {
+  auto set = [&](auto&& found) {
     if (found) value = IValue(*found);
   };
-  if (kind == "double") take(to_double(x));
-  if (kind == "int") take(to_whole(x));
-  if (kind == "bool") take(x.as<bool>());
-  if (kind == "string") take(x.as<std::string>());
-  if (kind == "ints") take(to_list(x, to_whole));
-  if (kind == "doubles") take(to_list(x, to_double));
+  if (kind == "double") set(to_double(x));
+  if (kind == "int") set(to_integer(x));
+  if (kind == "bool") set(x.as<bool>());
+  if (kind == "string") set(x.as<std::string>());
+  if (kind == "ints") set(to_list(x, to_integer));
+  if (kind == "doubles") set(to_list(x, to_double));
   source.check(value.has_value(), "tenon.values: '", key, "' has an unknown kind or the wrong value for it");
   return *value;
 }
 
 void read_metadata(const Source& source, const Json& meta, Content& content) {
   // Every value of the metadata is a string: checked before.
-  auto part = [&](const char* name) -> std::optional<Json> {
+  auto read_part = [&](const char* name) -> std::optional<Json> {
     const Json* text = meta.find(name);
     if (!text) return std::nullopt;
     return parse(source, name, *text->as<std::string>());
   };
-  if (auto extras = part("tenon.tensors")) read_extras(source, *extras, content);
-  if (auto values = part("tenon.values")) {
+  if (auto extras = read_part("tenon.tensors")) read_extras(source, *extras, content);
+  if (auto values = read_part("tenon.values")) {
     for (const auto& [key, v] : expect<Json::Object>(source, &*values, "tenon.values", "not an object")) {
       content.values[key] = read_value(source, key, v);
     }
   }
-  if (auto names = part("tenon.archives")) {
+  if (auto names = read_part("tenon.archives")) {
     for (const auto& n : expect<Json::Array>(source, &*names, "tenon.archives", "not a list")) {
       content.archives.insert(expect<std::string>(source, &n, "tenon.archives: a name", "not a string"));
     }
@@ -397,19 +399,19 @@ constexpr std::size_t kHeadLength = 8;  // bytes that say how long the header is
 
 // The length and the header.
 std::string read_head(const Source& source, const Input& input) {
-  source.check(input.size >= kHeadLength, "is no safetensors file: it has ", input.size, " bytes, fewer than the ",
+  source.check(input.size >= kHeadLength, "is not a safetensors file: it has ", input.size, " bytes, fewer than the ",
                kHeadLength, " of the header's length");
   std::string head(kHeadLength, '\0');
   input.read(head.data(), kHeadLength);
   uint64_t length = 0;
   for (std::size_t i = kHeadLength; i-- > 0;) length = length << 8 | static_cast<unsigned char>(head[i]);
-  source.check(length <= kMaxHeader, "is no safetensors file, or its header of ", length,
+  source.check(length <= kMaxHeader, "is not a safetensors file, or its header of ", length,
                " bytes exceeds the limit of ", kMaxHeader);
   source.check(length <= input.size - kHeadLength, "is truncated: its header has ", length, " bytes, only ",
                input.size - kHeadLength, " are there");
   head.resize(kHeadLength + static_cast<std::size_t>(length));
   input.read(head.data() + kHeadLength, static_cast<std::size_t>(length));
-  source.check(length > 0 && head[kHeadLength] == '{', "is no safetensors file: its header does not begin with '{'");
+  source.check(length > 0 && head[kHeadLength] == '{', "is not a safetensors file: its header does not begin with '{'");
   return head;
 }
 

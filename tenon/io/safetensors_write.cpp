@@ -95,17 +95,17 @@ Content components_of(const Content& given, Plan& plan, int& hidden) {
     }
     const int slot = static_cast<int>(t.layout());
     Json::Object entries;
-    Json::Array facts;
+    Json::Array flags;
     for (const auto& component : core::layout_components(slot)) {
       const std::string entry = entry_name(given, name, component, hidden);
       add(entry, t.component(component));
       entries.emplace_back(component, entry);
     }
     for (const auto& flag : core::layout_flags(slot)) {
-      if (t.layout_flag(flag)) facts.emplace_back(flag);
+      if (t.layout_flag(flag)) flags.emplace_back(flag);
     }
     plan.extra[name] = Json::object("layout", core::layout_name(slot), "shape", Json::list(t.sizes()), "components",
-                                    std::move(entries), "flags", std::move(facts));
+                                    std::move(entries), "flags", std::move(flags));
     if (t.requires_grad()) plan.extra[name].emplace_back("requires_grad", true);
   }
   return flat;
@@ -132,24 +132,24 @@ Plan make_plan(const Content& given) {
 }
 
 // JSON has no infinity and no NaN.
-Json number(double v) {
+Json json_number(double v) {
   if (std::isfinite(v)) return v;
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
 }
 
 Json value_json(const IValue& v) {
-  auto of = [](const char* kind, Json value) { return Json(Json::object(kind, std::move(value))); };
-  if (v.isDouble()) return of("double", number(v.toDouble()));
-  if (v.isInt()) return of("int", v.toInt());
-  if (v.isBool()) return of("bool", v.toBool());
-  if (v.isString()) return of("string", v.toStringRef());
-  if (v.isIntList()) return of("ints", Json::list(v.toIntVector()));
+  auto entry = [](const char* kind, Json value) { return Json(Json::object(kind, std::move(value))); };
+  if (v.isDouble()) return entry("double", json_number(v.toDouble()));
+  if (v.isInt()) return entry("int", v.toInt());
+  if (v.isBool()) return entry("bool", v.toBool());
+  if (v.isString()) return entry("string", v.toStringRef());
+  if (v.isIntList()) return entry("ints", Json::list(v.toIntVector()));
   if (v.isDoubleList()) {
     Json::Array list;
-    for (double d : v.toDoubleVector()) list.push_back(number(d));
-    return of("doubles", std::move(list));
+    for (double d : v.toDoubleVector()) list.push_back(json_number(d));
+    return entry("doubles", std::move(list));
   }
-  return of("none", {});
+  return entry("none", {});
 }
 
 // `plan` keeps its names alone.
@@ -157,7 +157,7 @@ Json make_metadata(const Content& content, Plan& plan) {
   Json::Object meta = Json::object("tenon.checksum", std::string(kChecksumDigits, '0'), "tenon.format", "1");
   if (!plan.extra.empty()) {
     Json::Object tensors;
-    for (auto& [name, facts] : plan.extra) tensors.emplace_back(name, std::move(facts));
+    for (auto& [name, members] : plan.extra) tensors.emplace_back(name, std::move(members));
     meta.emplace_back("tenon.tensors", Json(std::move(tensors)).dump());
   }
   if (!content.values.empty()) {

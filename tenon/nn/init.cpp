@@ -27,7 +27,7 @@ void check_rank(const char* name, const Tensor& tensor, int64_t low, int64_t hig
 
 // Makes the columns of a [rows, columns] matrix (rows >= columns) orthonormal, in order. A second pass against the
 // earlier columns removes what rounding left of them.
-void orthonormalise(std::vector<double>& a, int64_t rows, int64_t columns) {
+void orthonormalize(std::vector<double>& a, int64_t rows, int64_t columns) {
   auto at = [&](int64_t r, int64_t c) -> double& { return a[static_cast<std::size_t>(r * columns + c)]; };
   for (int64_t c = 0; c < columns; ++c) {
     for (int pass = 0; pass < 2; ++pass) {
@@ -114,7 +114,7 @@ Tensor orthogonal_(Tensor tensor, double gain) {
   const Tensor drawn = tenon::randn({wide ? columns : rows, wide ? rows : columns}, TensorOptions().dtype(kDouble));
   const double* begin = drawn.data_ptr<double>();
   std::vector<double> values(begin, begin + drawn.numel());
-  orthonormalise(values, drawn.size(0), drawn.size(1));
+  orthonormalize(values, drawn.size(0), drawn.size(1));
   std::copy(values.begin(), values.end(), drawn.data_ptr<double>());
   const Tensor q = wide ? drawn.t() : drawn;
   tensor.copy_((q * gain).reshape(tensor.sizes()));

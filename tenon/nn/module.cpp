@@ -49,7 +49,7 @@ Module::Module(std::string name) : name_(std::move(name)) {}
 Module::~Module() = default;
 
 const std::string& Module::name() const noexcept {
-  // typeid gives the dynamic type only after construction, so the name is found at the first question.
+  // typeid gives the dynamic type only after construction, so the name is determined on first use.
   if (!name_) name_ = class_name(typeid(*this));
   return *name_;
 }
@@ -103,31 +103,31 @@ void Module::apply(const NamedModulePointerApplyFunction& function, const std::s
 OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
   OrderedDict<std::string, Tensor> out("Parameter");
   std::unordered_set<const void*> seen;
-  auto take = [&](const std::string& prefix, const Module& m) {
+  auto collect = [&](const std::string& prefix, const Module& m) {
     for (const auto& p : m.parameters_) {
       if (!p.value().defined() || !seen.insert(p.value().unsafeGetTensorImpl()).second) continue;
       out.push_unique(join_names(prefix, p.key()), p.value());
     }
   };
   if (recurse) {
-    apply(ConstNamedModuleApplyFunction(take));
+    apply(ConstNamedModuleApplyFunction(collect));
   } else {
-    take("", *this);
+    collect("", *this);
   }
   return out;
 }
 
 OrderedDict<std::string, Tensor> Module::named_buffers(bool recurse) const {
   OrderedDict<std::string, Tensor> out("Buffer");
-  auto take = [&](const std::string& prefix, const Module& m) {
+  auto collect = [&](const std::string& prefix, const Module& m) {
     for (const auto& b : m.buffers_) {
       if (b.value().defined()) out.push_unique(join_names(prefix, b.key()), b.value());
     }
   };
   if (recurse) {
-    apply(ConstNamedModuleApplyFunction(take));
+    apply(ConstNamedModuleApplyFunction(collect));
   } else {
-    take("", *this);
+    collect("", *this);
   }
   return out;
 }
@@ -138,12 +138,12 @@ std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(r
 OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& name_prefix,
                                                                         bool include_self) const {
   OrderedDict<std::string, std::shared_ptr<Module>> out("Module");
-  auto take = [&](const std::string& n, const std::shared_ptr<Module>& m) { out.push_unique(n, m); };
+  auto collect = [&](const std::string& n, const std::shared_ptr<Module>& m) { out.push_unique(n, m); };
   if (include_self) {
-    apply(NamedModulePointerApplyFunction(take), name_prefix);
+    apply(NamedModulePointerApplyFunction(collect), name_prefix);
   } else {
     walk(name_prefix, children_, [&](const std::string& n, const std::shared_ptr<Module>& m) {
-      m->apply(NamedModulePointerApplyFunction(take), n);
+      m->apply(NamedModulePointerApplyFunction(collect), n);
     });
   }
   return out;
@@ -215,7 +215,7 @@ void Module::zero_grad(bool set_to_none) {
 
 OrderedDict<std::string, Tensor> Module::state_dict() const {
   OrderedDict<std::string, Tensor> out("State");
-  auto take = [&](const std::string& prefix, const Module& m) {
+  auto collect = [&](const std::string& prefix, const Module& m) {
     for (const auto& p : m.parameters_) {
       if (p.value().defined()) out.push_unique(join_names(prefix, p.key()), p.value());
     }
@@ -223,7 +223,7 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
       if (b.value().defined()) out.push_unique(join_names(prefix, b.key()), b.value());
     }
   };
-  apply(ConstNamedModuleApplyFunction(take));
+  apply(ConstNamedModuleApplyFunction(collect));
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention by products and a softmax. Private to libtenon.
+// Attention as products and a softmax. Private to libtenon.
 #pragma once
 
 #include <cmath>
@@ -13,8 +13,8 @@ namespace tenon::attention {
 inline const double kNoPart = -std::numeric_limits<double>::infinity();
 
 // softmax(query @ key.t() * scale, masked) @ value; mask may be undefined, or bool: what takes part.
-inline Tensor by_steps(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                       double dropout_p, bool is_causal, double scale) {
+inline Tensor decomposed(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                         double dropout_p, bool is_causal, double scale) {
   Tensor scores = tenon::matmul(query * scale, key.transpose(-2, -1));
   if (is_causal) {
     const Tensor lower =

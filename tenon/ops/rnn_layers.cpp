@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Two products and pointwise gates a step; the products with the inputs of all steps are one.
+// Two products and pointwise gates per step; the products with the inputs of all steps are one.
 #include "tenon/ops/rnn_layers.h"
 
 #include "tenon/autograd.h"
@@ -138,7 +138,7 @@ std::tuple<Tensor, Tensor, Tensor> over_layers(const Fused& f) {
 }
 
 std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& grads, const std::array<bool, 4>& wanted,
-                                bool again) {
+                                bool create_graph) {
   const EnableGradGuard record;
   const auto [y, h, c] = over_layers(f);
   const Tensor results[] = {y, h, c}, arguments[] = {f.input, f.weight, f.hx, f.cx};
@@ -153,7 +153,7 @@ std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& gra
   }
   std::array<Tensor, 4> out;
   if (inputs.empty()) return out;
-  auto found = autograd::grad(outputs, inputs, weights, std::nullopt, again, true);
+  auto found = autograd::grad(outputs, inputs, weights, std::nullopt, create_graph, true);
   for (std::size_t k = 0, i = 0; k < 4; ++k) {
     if (!wanted[k] || !arguments[k].defined()) continue;
     out[k] = found[i].defined() ? found[i] : zeros_like(arguments[k]);

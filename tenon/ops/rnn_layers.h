@@ -59,8 +59,8 @@ struct Fused {
 };
 std::tuple<Tensor, Tensor, Tensor> over_layers(const Fused& f);
 // By input, weight, hx and cx, those that are wanted; of outputs whose gradient is undefined none flows. Recorded with
-// `again`, so that the gradients have gradients.
+// `create_graph`, so that the gradients have gradients.
 std::array<Tensor, 4> gradients(const Fused& f, const std::array<Tensor, 3>& grads, const std::array<bool, 4>& wanted,
-                                bool again);
+                                bool create_graph);
 
 }  // namespace tenon::rnn

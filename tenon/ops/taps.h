@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Lines that are made of weighted elements of other lines. Private to libtenon.
+// Weighted sums of elements along a dimension, by tables of indices and weights. Private to libtenon.
 #pragma once
 
 #include "sdk/include/tenon/sdk/resample.h"

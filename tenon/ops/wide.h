@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit floats are computed in float32 and rounded once, as kernels do, also where an operator is made of several: a
-// result between two steps may not fit into 16 bits, or lose digits there. Private to libtenon.
+// 16-bit floats are computed in float32 and rounded once, as kernels do, also if an operator is composed of several:
+// an intermediate result may not fit into 16 bits, or lose digits there. Private to libtenon.
 #pragma once
 
 #include "tenon/ops.h"
@@ -15,7 +15,7 @@ inline ScalarType wide(ScalarType t) { return is_short_float(t) ? kFloat : t; }
 inline std::optional<Tensor> wide(const std::optional<Tensor>& t) {
   return t && t->defined() ? std::optional(wide(*t)) : std::nullopt;
 }
-// What was computed from wide(like), in like's dtype where that has 16 bits.
+// What was computed from wide(like), in like's dtype if that has 16 bits.
 inline Tensor rounded(const Tensor& t, const Tensor& like) {
   return is_short_float(like.scalar_type()) ? as(t, like.scalar_type()) : t;
 }

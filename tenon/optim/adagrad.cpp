@@ -47,7 +47,7 @@ double rate_of(const AdagradParamState& s, const AdagradOptions& o) {
   return o.lr() / (1 + static_cast<double>(s.step() - 1) * o.lr_decay());
 }
 
-// What has no gradient keeps its sum, and does not move.
+// Elements without a gradient keep their sum and their value.
 void update_sparse(Tensor& param, const Tensor& grad, AdagradParamState& s, const AdagradOptions& o) {
   const Tensor at = grad._indices(), v = grad._values();
   if (at.size(1) == 0) return;

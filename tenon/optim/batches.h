@@ -13,10 +13,10 @@ namespace tenon {
 namespace optim {
 
 struct Batch {
-  bool fused;  // else it has one parameter, which its gradient or state is unlike: ops that take both do its step
+  bool fused;  // else one parameter, whose gradient or state differs in dtype, device or strides: operators update it
   bool first;
   std::vector<Tensor> params, grads, states[3];
-  std::vector<Tensor> counts;  // or else
+  std::vector<Tensor> counts;  // else steps
   std::vector<int64_t> steps;
 };
 
@@ -24,21 +24,22 @@ class Batches {
  public:
   // The batch to which a parameter was added; those of a first step have their own.
   Batch& add(const Tensor& param, const Tensor& grad, const std::vector<Tensor>& states, bool first = false) {
-    const bool fused = alike(param, grad) &&
-                       std::all_of(states.begin(), states.end(), [&](const Tensor& s) { return alike(param, s); });
-    // Other dense orders of elements are one order, that of the memory.
+    const bool fused = is_uniform(param, grad) &&
+                       std::all_of(states.begin(), states.end(), [&](const Tensor& s) { return is_uniform(param, s); });
+    // Any dense order of elements is handled in the order of memory.
     const bool flat = fused && !param.is_contiguous();
     const auto as_listed = [&](const Tensor& t) { return flat ? t.as_strided({t.numel()}, {1}) : t; };
-    Batch& b = of(param, fused, first);
+    Batch& b = find_batch(param, fused, first);
     b.params.push_back(as_listed(param));
     b.grads.push_back(as_listed(grad));
     for (std::size_t k = 0; k < states.size(); ++k) b.states[k].push_back(as_listed(states[k]));
     return b;
   }
 
-  // With the state of Adam and its kin, which is made here and counts the step; on the device, if `there`.
+  // With the state of Adam or AdamW, which is made here and counts the step: on the device if `count_on_device` says
+  // so.
   template <class State>
-  void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad, bool there) {
+  void add_adam(const Tensor& param, const Tensor& grad, State& s, bool amsgrad, bool count_on_device) {
     if (!s.exp_avg().defined()) {
       s.exp_avg(tenon::zeros_like(param));
       s.exp_avg_sq(tenon::zeros_like(param));
@@ -47,7 +48,7 @@ class Batches {
     std::vector<Tensor> states = {s.exp_avg(), s.exp_avg_sq()};
     if (amsgrad) states.push_back(s.max_exp_avg_sq());
     Batch& b = add(param, grad, states);
-    if (there) {
+    if (count_on_device) {
       if (!s.state_step().defined()) {
         refuse_capture(param, kFirstStep);
         s.state_step(tenon::full({}, s.step(), TensorOptions(kLong).device(param.device())));
@@ -66,7 +67,7 @@ class Batches {
   auto end() const { return batches_.end(); }
 
  private:
-  static bool alike(const Tensor& param, const Tensor& t) {
+  static bool is_uniform(const Tensor& param, const Tensor& t) {
     if (param.layout() != kStrided || t.layout() != kStrided || t.scalar_type() != param.scalar_type() ||
         t.device() != param.device() || t.sizes() != param.sizes()) {
       return false;
@@ -75,7 +76,7 @@ class Batches {
     return t.strides() == param.strides() && param.is_non_overlapping_and_dense();
   }
 
-  Batch& of(const Tensor& param, bool fused, bool first) {
+  Batch& find_batch(const Tensor& param, bool fused, bool first) {
     for (Batch& b : batches_) {
       const Tensor& one = b.params.front();
       const bool same = one.scalar_type() == param.scalar_type() && one.device() == param.device();

@@ -8,9 +8,9 @@
 namespace tenon {
 namespace optim {
 
-// ValueError: the optimiser takes strided gradients only.
+// ValueError: the optimizer takes strided gradients only.
 [[noreturn]] void refuse_layout(const Tensor& grad);
-// Adds values to the elements at columns of indices, each of which is there once, in place.
+// Adds values to the elements at columns of indices, none of which occurs twice, in place.
 void add_elements(Tensor& to, const Tensor& indices, const Tensor& values);
 
 }  // namespace optim

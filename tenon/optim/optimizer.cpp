@@ -25,7 +25,7 @@ const OptimizerOptions& OptimizerParamGroup::options() const {
 
 Optimizer::Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults)
     : defaults_(std::move(defaults)) {
-  TENON_CHECK(!param_groups.empty(), ValueError, "the optimiser got an empty parameter list");
+  TENON_CHECK(!param_groups.empty(), ValueError, "the optimizer got an empty parameter list");
   if (defaults_) defaults_->check();
   for (const auto& group : param_groups) add_param_group(group);
 }
@@ -34,11 +34,11 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOp
     : Optimizer(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(parameters))}, std::move(defaults)) {}
 
 void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
-  TENON_CHECK(!param_group.params().empty(), ValueError, "the optimiser got an empty parameter list");
+  TENON_CHECK(!param_group.params().empty(), ValueError, "the optimizer got an empty parameter list");
   OptimizerParamGroup group = param_group;
   if (!group.has_options()) {
     TENON_CHECK(defaults_ != nullptr, ValueError,
-                "missing option lr: the group has no options and the optimiser no "
+                "missing option lr: the group has no options and the optimizer no "
                 "defaults");
     group.set_options(defaults_->clone());
   }
@@ -50,7 +50,7 @@ void Optimizer::add_param_group(const OptimizerParamGroup& param_group) {
   for (std::size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     TENON_CHECK(p.defined(), ValueError, "parameter ", i, " of the group is undefined");
-    TENON_CHECK(p.is_leaf(), ValueError, "cannot optimise a non-leaf tensor: parameter ", i,
+    TENON_CHECK(p.is_leaf(), ValueError, "cannot optimize a non-leaf tensor: parameter ", i,
                 " of the group is the result of an operation");
     TENON_CHECK(taken.insert(p.unsafeGetTensorImpl()).second, ValueError, "parameter ", i,
                 " of the group appears in more than one group, or twice in this one");
@@ -113,7 +113,7 @@ void Optimizer::update_all(ArrayRef<Item> items, const OptimizerOptions& options
 }
 
 void Optimizer::update(Tensor&, const Tensor&, const OptimizerOptions&, std::unique_ptr<OptimizerParamState>&) {
-  throw NotImplementedError("an optimiser must override step() or update()");
+  throw NotImplementedError("an optimizer must override step() or update()");
 }
 
 std::unique_ptr<OptimizerParamState> Optimizer::new_state() const { return nullptr; }
@@ -126,7 +126,7 @@ std::unique_ptr<OptimizerParamState> Optimizer::first_state(const Tensor& param)
 void refuse_capture(const Tensor& param, const char* why) {
   const core::TensorImpl& t = *param.unsafeGetTensorImpl();
   TENON_CHECK(!core::is_capturing(t.slot, t.index), NotImplementedError,
-              "the step of this optimiser cannot be captured in a graph of ", param.device().str(), ": ", why);
+              "the step of this optimizer cannot be captured in a graph of ", param.device().str(), ": ", why);
 }
 
 bool Optimizer::takes_layouts() const { return false; }

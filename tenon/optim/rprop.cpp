@@ -50,12 +50,12 @@ void Rprop::update(Tensor& param, const Tensor& grad, const OptimizerOptions& op
   }
   auto& s = static_cast<RpropParamState&>(*state);
   const auto [less, more] = o.etas();
-  const auto [least, greatest] = o.step_sizes();
+  const auto [min_step, max_step] = o.step_sizes();
   s.step(s.step() + 1);
   const Tensor sign = grad.mul(s.prev()).sign_();
   const Tensor factor = tenon::ones_like(sign).masked_fill_(sign > 0, more).masked_fill_(sign < 0, less);
-  s.step_size().mul_(factor).clamp_(least, greatest);
-  // A step that went too far is not undone, but the next one starts anew.
+  s.step_size().mul_(factor).clamp_(min_step, max_step);
+  // A step that went too far is not undone, but the next one starts over.
   const Tensor g = grad.masked_fill(sign < 0, 0);
   param.addcmul_(g.sign(), s.step_size(), -1.0);
   s.prev(g);

@@ -20,9 +20,9 @@ std::vector<double> scaled(std::vector<double> lrs, double factor) {
   return lrs;
 }
 
-std::vector<double> cosine(const std::vector<double>& base, double least, double position) {
+std::vector<double> cosine(const std::vector<double>& base, double min_lr, double position) {
   std::vector<double> out;
-  for (const double lr : base) out.push_back(least + (lr - least) * (1 + std::cos(kPi * position)) / 2);
+  for (const double lr : base) out.push_back(min_lr + (lr - min_lr) * (1 + std::cos(kPi * position)) / 2);
   return out;
 }
 
@@ -44,8 +44,8 @@ std::vector<double> LRScheduler::get_current_lrs() const {
 
 void LRScheduler::set_optimizer_lrs(const std::vector<double>& lrs) {
   auto& groups = optimizer_.param_groups();
-  TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(), " step sizes, the optimiser ",
-              groups.size(), " groups");
+  TENON_CHECK(lrs.size() == groups.size(), ValueError, "the schedule has ", lrs.size(),
+              " learning rates, the optimizer ", groups.size(), " groups");
   for (std::size_t i = 0; i < lrs.size(); ++i) groups[i].options().set_lr(lrs[i]);
 }
 
@@ -77,15 +77,15 @@ LambdaLR::LambdaLR(Optimizer& optimizer, Function function)
 LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<Function> functions)
     : LRScheduler(optimizer), functions_(std::move(functions)) {
   TENON_CHECK(functions_.size() == base_lrs_.size(), ValueError, "LambdaLR: expected ", base_lrs_.size(),
-              " functions, one a group, got ", functions_.size());
-  set_optimizer_lrs(at(0));
+              " functions, one per group, got ", functions_.size());
+  set_optimizer_lrs(lrs_at(0));
 }
-std::vector<double> LambdaLR::at(int64_t epoch) {
+std::vector<double> LambdaLR::lrs_at(int64_t epoch) {
   std::vector<double> out = base_lrs_;
   for (std::size_t i = 0; i < out.size(); ++i) out[i] *= functions_[i](epoch);
   return out;
 }
-std::vector<double> LambdaLR::get_lrs() { return at(static_cast<int64_t>(step_count_) + 1); }
+std::vector<double> LambdaLR::get_lrs() { return lrs_at(static_cast<int64_t>(step_count_) + 1); }
 
 ConstantLR::ConstantLR(Optimizer& optimizer, double factor, int64_t total_iters)
     : LRScheduler(optimizer), factor_(factor), total_iters_(total_iters) {
@@ -101,13 +101,13 @@ LinearLR::LinearLR(Optimizer& optimizer, double start_factor, double end_factor,
   TENON_OPTIM_CHECK(start_factor > 0 && start_factor <= 1, "start_factor", start_factor);
   TENON_OPTIM_CHECK(end_factor >= 0 && end_factor <= 1, "end_factor", end_factor);
   TENON_OPTIM_CHECK(total_iters > 0, "total_iters", total_iters);
-  set_optimizer_lrs(at(0));
+  set_optimizer_lrs(lrs_at(0));
 }
-std::vector<double> LinearLR::at(int64_t epoch) const {
+std::vector<double> LinearLR::lrs_at(int64_t epoch) const {
   const double share = static_cast<double>(std::min(epoch, total_iters_)) / static_cast<double>(total_iters_);
   return scaled(base_lrs_, start_factor_ + (end_factor_ - start_factor_) * share);
 }
-std::vector<double> LinearLR::get_lrs() { return at(static_cast<int64_t>(step_count_) + 1); }
+std::vector<double> LinearLR::get_lrs() { return lrs_at(static_cast<int64_t>(step_count_) + 1); }
 
 PolynomialLR::PolynomialLR(Optimizer& optimizer, int64_t total_iters, double power)
     : LRScheduler(optimizer), total_iters_(total_iters), power_(power) {
@@ -152,9 +152,9 @@ CyclicLR::CyclicLR(Optimizer& optimizer, double base_lr, double max_lr, int64_t 
       gamma_(gamma) {
   TENON_OPTIM_CHECK(step_size_up > 0, "step_size_up", step_size_up);
   TENON_OPTIM_CHECK(mode_ == "triangular" || mode_ == "triangular2" || mode_ == "exp_range", "mode", mode_);
-  set_optimizer_lrs(std::vector<double>(base_lrs_.size(), at(0)));
+  set_optimizer_lrs(std::vector<double>(base_lrs_.size(), lr_at(0)));
 }
-double CyclicLR::at(int64_t epoch) const {
+double CyclicLR::lr_at(int64_t epoch) const {
   const int64_t cycle = epoch / (up_ + down_), within = epoch % (up_ + down_);
   const double height = within <= up_ ? static_cast<double>(within) / static_cast<double>(up_)
                                       : static_cast<double>(up_ + down_ - within) / static_cast<double>(down_);
@@ -164,7 +164,7 @@ double CyclicLR::at(int64_t epoch) const {
   return base_lr_ + (max_lr_ - base_lr_) * height * scale;
 }
 std::vector<double> CyclicLR::get_lrs() {
-  return std::vector<double>(base_lrs_.size(), at(static_cast<int64_t>(step_count_) + 1));
+  return std::vector<double>(base_lrs_.size(), lr_at(static_cast<int64_t>(step_count_) + 1));
 }
 
 ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, SchedulerMode mode, double factor,
@@ -186,7 +186,7 @@ ReduceLROnPlateauScheduler::ReduceLROnPlateauScheduler(Optimizer& optimizer, Sch
   if (min_lrs_.empty()) min_lrs_.push_back(0);
   if (min_lrs_.size() == 1) min_lrs_.resize(groups, min_lrs_[0]);
   TENON_CHECK(min_lrs_.size() == groups, ValueError, "ReduceLROnPlateauScheduler: expected ", groups,
-              " least step sizes, one a group, got ", min_lrs_.size());
+              " minimum learning rates, one per group, got ", min_lrs_.size());
 }
 ReduceLROnPlateauScheduler::~ReduceLROnPlateauScheduler() = default;
 

@@ -35,7 +35,7 @@ class Reader final : public FieldVisitor {
   void field(const char* name, int64_t& value) override { value = read(name).toInt(); }
   void field(const char* name, bool& value) override { value = read(name).toBool(); }
   // The state follows its parameter to its device and dtype. What a step writes into is a copy: in a file two tensors
-  // may share their data, or one have several elements in one place.
+  // may share their data, or several elements of one may overlap.
   void field(const char* name, Tensor& value) override {
     Tensor given;
     if (!archive_.try_read(name, given)) {
@@ -57,14 +57,14 @@ class Reader final : public FieldVisitor {
   const Tensor& param_;
 };
 
-// Carries fields over from one object to another of its type; the second time cannot fail.
+// Copies fields from one object to another of its type; writing cannot fail.
 class Carrier final : public FieldVisitor {
  public:
   void field(const char*, double& value) override { carry(value); }
   void field(const char*, int64_t& value) override { carry(value); }
   void field(const char*, bool& value) override { carry(value); }
   void field(const char*, Tensor& value) override { carry(value); }
-  void turn() { writes_ = true; }
+  void begin_writing() { writes_ = true; }
 
  private:
   template <class T>
@@ -109,14 +109,14 @@ void Optimizer::load(serialize::InputArchive& archive) {
   IValue count;
   archive.read("groups", count);
   TENON_CHECK(count.toInt() == static_cast<int64_t>(param_groups_.size()), ValueError, "the file has ", count.toInt(),
-              " parameter groups, the optimiser ", param_groups_.size());
+              " parameter groups, the optimizer ", param_groups_.size());
   std::vector<serialize::InputArchive> groups(param_groups_.size());
   for (std::size_t g = 0; g < param_groups_.size(); ++g) {
     IValue size;
     archive.read(core::join(g), groups[g]);
     groups[g].read("size", size);
     TENON_CHECK(size.toInt() == static_cast<int64_t>(param_groups_[g].params().size()), ValueError, "group ", g,
-                " of the file has ", size.toInt(), " parameters, that of the optimiser ",
+                " of the file has ", size.toInt(), " parameters, that of the optimizer ",
                 param_groups_[g].params().size());
   }
   // All is read and checked before anything of this optimizer changes.
@@ -136,13 +136,13 @@ void Optimizer::load(serialize::InputArchive& archive) {
       const std::string name = core::join(position++);
       if (!any || !states.try_read(name, one)) continue;
       auto state = new_state();
-      TENON_CHECK(state != nullptr, ValueError, "the optimiser keeps no state, but the file has one");
+      TENON_CHECK(state != nullptr, ValueError, "the optimizer keeps no state, but the file has one");
       Reader state_reader(one, p);
       state->fields(state_reader);
       fresh[p.unsafeGetTensorImpl()] = std::move(state);
     }
   }
-  options.turn();
+  options.begin_writing();
   for (auto& group : param_groups_) group.options().fields(options);
   state_ = std::move(fresh);
 }

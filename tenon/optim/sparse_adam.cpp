@@ -69,7 +69,7 @@ void SparseAdam::update(Tensor& param, const Tensor& grad, const OptimizerOption
 }
 
 void refuse_layout(const Tensor& grad) {
-  throw ValueError(core::join("this optimiser does not take sparse gradients, got one of shape ",
+  throw ValueError(core::join("this optimizer does not take sparse gradients, got one of shape ",
                               core::text(grad.sizes()), ": use SparseAdam, Adagrad or SGD, or to_dense()"));
 }
 

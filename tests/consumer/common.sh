@@ -7,7 +7,7 @@ set -e
 cmake=$1 build=$2 work=$3 cxx=$4 cc=$5 sanitize=$6
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-prefix=$work/prefix sdk=$work/sdk   # everything; what the component sdk brings
+prefix=$work/prefix sdk=$work/sdk   # everything; what the component sdk installs
 tenon=$prefix/bin/tenon
 name=$(basename "$0" .sh)
 log=$work/$name.log

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# examples/plugin_custom builds against the installed SDK; what it brings is there under its names.
+# examples/plugin_custom builds against the installed SDK; what it provides is found by name.
 . "$(dirname "$0")/common.sh"
 rm -rf "$work/own"
 configure "$root/examples/plugin_custom" "$work/own" "$sdk"

@@ -26,7 +26,7 @@ for folder in "$work/plugin/lib" "$work/installed/lib/tenon"; do
   grep -q '^cpu *opened' "$log" || die "$(cat "$log")"
 done
 
-# The installed command judges the installed plugin with the calls that were installed: every row, without this tree.
+# The installed command checks the installed plugin with the calls that were installed: every operator, without this tree.
 (cd / && "$tenon" check "$work/installed/lib/tenon/libtenon_visitor.so" -j 2) > "$log" 2>&1 || die "$(cat "$log")"
 grep -q 'have no samples' "$log" && die "$(cat "$log")"
 grep -Eq '^7[0-9][0-9] operators called, [0-9]+ checks passed, 0 failed' "$log" || die "$(tail -n 3 "$log")"

@@ -97,7 +97,7 @@ TEST(DataLoader, WorkerExceptionCarriesItsOrigin) {
     EXPECT_NE(std::string(e.what()).find("Original message: item 5 is broken"), std::string::npos) << e.what();
     EXPECT_THROW(std::rethrow_exception(e.original_exception), std::out_of_range);
   }
-  ++it;  // the epoch goes on behind the broken batch
+  ++it;  // the epoch continues after the broken batch
   EXPECT_EQ(*it, (std::vector<int>{6, 7}));
 }
 

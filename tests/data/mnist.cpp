@@ -46,7 +46,7 @@ TEST(Mnist, BrokenFilesAreNamed) {
   f.put("t10k-labels-idx1-ubyte", word(0x801) + word(2) + "ab");
   test::expect_words(test::text_of<ValueError>([&] { MNIST set(f.path.string(), MNIST::Mode::kTest); }),
                      {"t10k-images-idx3-ubyte"});
-  // Sizes whose product wraps to what is there.
+  // Sizes whose product wraps to the number of bytes in the file.
   f.put("t10k-images-idx3-ubyte", word(0x803) + word(0x80000000) + word(0x80000000) + word(4));
   EXPECT_THROW(MNIST(f.path.string(), MNIST::Mode::kTest), ValueError);
 }

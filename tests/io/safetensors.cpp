@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files by hand: what other programs write is read, and what is broken is refused with a reason.
+// Handmade files: what other programs write is read, and what is broken is refused with a reason.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -47,8 +47,8 @@ TEST(Safetensors, ReadsWhatOthersWrite) {
 }
 
 TEST(Safetensors, RefusesBrokenFiles) {
-  expect_refused("", "no safetensors file");
-  expect_refused("1234567", "no safetensors file");
+  expect_refused("", "not a safetensors file");
+  expect_refused("1234567", "not a safetensors file");
   expect_refused(std::string(8, '\xff'), "limit");
   expect_refused(file("{}").substr(0, 9), "truncated");
   expect_refused(file("[]"), "does not begin with '{'");
@@ -59,11 +59,12 @@ TEST(Safetensors, RefusesBrokenFiles) {
   std::string a = R"("a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]})";
   expect_refused(file("{" + a + "," + a + "}", "xy"), "twice");
   expect_refused(file("{" + a + "}", "x"), "truncated");
-  expect_refused(file("{" + a + "}", "xyz"), "behind its last tensor");
+  expect_refused(file("{" + a + "}", "xyz"), "trailing bytes after the last tensor");
   expect_refused(file("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xy"), "overlaps");
   expect_refused(file("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})", "xyzw"), "gap");
-  expect_refused(file(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}})", "xy"), "whole number");
-  expect_refused(file(R"({"a":{"dtype":"U8","shape":[1.5],"data_offsets":[0,2]}})", "xy"), "whole number");
+  expect_refused(file(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}})", "xy"), "not a non-negative integer");
+  expect_refused(file(R"({"a":{"dtype":"U8","shape":[1.5],"data_offsets":[0,2]}})", "xy"),
+                 "not a non-negative integer");
   expect_refused(file(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}})", "xy"), "do not fit");
   expect_refused(file(R"({"a":{"dtype":"Q4","shape":[2],"data_offsets":[0,2]}})", "xy"), "Q4");
   expect_refused(file(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}})", "xy"), "do not fit");
@@ -116,8 +117,8 @@ TEST(Safetensors, FaultsOfTheChecksumSayWhatIsWrong) {
   };
   expect_refused(changed(at + mark.size(), 3, "xyz"), "is not 8 digits");
   expect_refused(changed(at + mark.size(), 3, ""), "is not 8 digits");
-  expect_refused(changed(at + mark.size() - 1, 0, " "), "written again by a program");
-  expect_refused(changed(at + 2, 1, "\\u0065"), "written again by a program");
+  expect_refused(changed(at + mark.size() - 1, 0, " "), "rewritten by a program");
+  expect_refused(changed(at + 2, 1, "\\u0065"), "rewritten by a program");
   expect_refused(changed(at, 0, " "), "differs from that of its content");
 }
 

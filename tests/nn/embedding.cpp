@@ -23,7 +23,7 @@ Tensor table() { return (arange(30, kDoubles).reshape({6, 5}) * 37 % 11) / 4 - 1
 Tensor longs(std::vector<int64_t> v) { return tensor(v, TensorOptions(kLong)); }
 const Tensor kInput = longs({1, 3, 3, 0, 5, 2, 3}), kOffsets = longs({0, 3, 3, 6});
 
-// What the bags should be, by way of their rows.
+// The expected bags, from their rows.
 Tensor by_rows(const Tensor& weight, const Tensor& input, const std::vector<int64_t>& starts, const char* mode,
                const Tensor& factors = {}, int64_t padding = -1) {
   std::vector<Tensor> bags;
@@ -104,7 +104,7 @@ TEST(EmbeddingBag, Gradients) {
     }
     EXPECT_TRUE(autograd::gradcheck(of(kSum), {weight, factors}));
     EXPECT_TRUE(autograd::gradgradcheck(of(kSum), {weight, factors}));
-    // The differences of maxima need rows apart.
+    // Difference quotients of maxima need rows that differ.
     const Tensor apart = (arange(30, kDoubles).reshape({6, 5}) * 7 % 30 / 10).requires_grad_();
     EXPECT_TRUE(autograd::gradcheck(of(kMax), {apart}));
     EXPECT_TRUE(autograd::gradgradcheck(of(kMax), {apart}));

@@ -234,8 +234,8 @@ TEST(Layers, RefuseBadInput) {
     expect_words(test::text_of<ValueError>([&] { odd->forward(ones({2})); }), {"lower=0.5", "upper=0.1"});
     expect_words(test::text_of<ValueError>([&] { wide->forward(ones({2})); }), {"finite"});
   }
-  for (double least : {0.42, 0.43, double{NAN}}) {
-    expect_words(test::text_of<ValueError>([&] { nn::Hardtanh(nn::HardtanhOptions().min_val(least).max_val(0.42)); }),
+  for (double min_val : {0.42, 0.43, double{NAN}}) {
+    expect_words(test::text_of<ValueError>([&] { nn::Hardtanh(nn::HardtanhOptions().min_val(min_val).max_val(0.42)); }),
                  {"Hardtanh", "max_val=0.42", "min_val="});
   }
   expect_words(test::text_of([] {

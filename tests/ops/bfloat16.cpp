@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // bfloat16 products are oneDNN's where the processor offers them, and what a virtual machine offers may be a SIGILL. So
-// they run in a process of their own, large enough to take that way, and are compared with float products there.
+// they run in a process of their own, large enough to use them, and are compared with float products there.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -20,9 +20,9 @@ using Product = std::function<Tensor(const Tensor&, const Tensor&, const Tensor&
 // Two roundings to 8 bits, of the product and of what is added to it, against the largest element.
 bool near(const char* name, const Tensor& given, const Tensor& expected) {
   const float off = (given.to(kFloat) - expected).abs().max().item<float>();
-  const float most = expected.abs().max().item<float>();
-  const bool ok = given.scalar_type() == kBFloat16 && most > 1 && off <= most / 128;
-  if (!ok) std::fprintf(stderr, "%s: off by %g where the largest is %g\n", name, off, most);
+  const float largest = expected.abs().max().item<float>();
+  const bool ok = given.scalar_type() == kBFloat16 && largest > 1 && off <= largest / 128;
+  if (!ok) std::fprintf(stderr, "%s: off by %g where the largest is %g\n", name, off, largest);
   return ok;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the backward of a program's own function may return: what is an error (their number, a shape, a device), and
-// what is put right.
+// What the backward of a program's own function may return: what is an error (their count, a shape, a device), and
+// what is corrected.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -39,7 +39,7 @@ TEST(CustomFunction, RefusesAWrongNumber) {
   expect_words(message({ones({2, 3})}), {"Given backward returned 1 gradients, expected 3"});
   const variable_list four = {ones({2, 3}), Tensor(), ones({3}), ones({3})};
   expect_words(message(four), {"returned 4 gradients, expected 3"});
-  expect_words(message({ones({2, 3}), ones({1}), ones({3})}), {"at 1: that argument is no tensor"});
+  expect_words(message({ones({2, 3}), ones({1}), ones({3})}), {"at 1: that argument is not a tensor"});
 }
 
 TEST(CustomFunction, SumsAndCastsWhatFits) {

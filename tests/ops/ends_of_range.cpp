@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Results that a step on the way must not lose: to overflow, to a rounding in 16 bits, or to what NaN and infinities
+// Results that an intermediate step must not lose: to overflow, to a rounding in 16 bits, or to what NaN and infinities
 // do. The expected numbers are libtorch's or mpmath's.
 #include <gtest/gtest.h>
 
@@ -148,7 +148,7 @@ TEST(EndsOfRange, SixteenBitsAreRoundedOnce) {
   const Tensor logits = full({64, 4}, 1000., kHalf), certain = zeros({64, 4}, kHalf);
   logits.select(1, 0).fill_(0);
   certain.select(1, 0).fill_(1);
-  EXPECT_EQ(cross_entropy_loss(logits, certain).item<float>(), 1001.F);  // their sum is no float16
+  EXPECT_EQ(cross_entropy_loss(logits, certain).item<float>(), 1001.F);  // their sum is not a float16
   EXPECT_EQ(addr(zeros({2, 2}, kHalf), x, x, 1, 0.125)[0][0].item<float>(), 11248.F);
   EXPECT_EQ(dist(x, zero, 2).item<float>(), 423.5F);
   EXPECT_EQ(cosine_similarity(x, x, 0).item<float>(), 1.F);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A child that was forked behind parallel work computes as its parent does, with threads of its own.
+// A child that was forked after parallel work computes as its parent does, with threads of its own.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

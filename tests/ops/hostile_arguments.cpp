@@ -42,8 +42,8 @@ TEST(HostileSizes, TheGradientOfAReflectionThatIsTooLongIsRefused) {
   EXPECT_EQ(replication_pad1d_backward(ones({4, 4}), x, {3, -1}).sum().item<float>(), 16);
 }
 
-// A border in front that is longer than the result, the rest of which is cut off behind.
-TEST(HostileSizes, PaddingThatIsCutOffAgain) {
+// A border in front that is longer than the result, the rest of which is cropped at the end.
+TEST(HostileSizes, PaddingThatIsCroppedAgain) {
   const Tensor x = tensor({1.0, 2.0, 3.0}).view({1, 1, 3});
   EXPECT_TRUE(replication_pad1d(x, {1000, -1000}).equal(ones({1, 1, 3})));
   EXPECT_TRUE(replication_pad1d(x, {-1000, 1000}).equal(full({1, 1, 3}, 3.0)));
@@ -125,7 +125,7 @@ TEST(HostileLists, OfAFixedLength) {
   expect_refused([&] { (void)replication_pad2d_backward(image, image, {0}); }, {"'padding'"});
   expect_refused([&] { (void)adaptive_avg_pool2d(image, {2}); }, {"adaptive_avg_pool2d", "'output_size'"});
   expect_refused([&] { (void)conv2d(image, ones({1, 2, 2, 2}), {}, {1, 1, 1}); }, {"conv2d", "'stride'"});
-  // One number for all dimensions of a window, and the stride that is its size.
+  // One integer for all dimensions of a window, and the stride that is its size.
   EXPECT_EQ(max_pool2d(image, {2}).sizes(), IntArrayRef({1, 2, 2, 2}));
   EXPECT_EQ(conv2d(image, ones({1, 2, 2, 2}), {}, {2}).size(2), 2);
   EXPECT_EQ(image.sum({0, 1, 2}).dim(), 1);
@@ -144,7 +144,7 @@ TEST(HostileCounts, AreRefusedWhereTheirResultsDoNotFit) {
   EXPECT_EQ(tril_indices(int64_t{1} << 40, 0).numel(), 0);
 }
 
-Tensor kept(int64_t row, int64_t column, int64_t offset, bool lower) {
+Tensor triangle_indices(int64_t row, int64_t column, int64_t offset, bool lower) {
   const Tensor all = ones({row, column});
   return (lower ? all.tril(offset) : all.triu(offset)).nonzero().t();
 }
@@ -153,8 +153,8 @@ TEST(HostileCounts, TriangleIndices) {
   for (int64_t row : {0, 1, 3, 5}) {
     for (int64_t column : {0, 1, 4, 7}) {
       for (int64_t offset : {-100, -5, -2, -1, 0, 1, 3, 6, 7, 100}) {
-        EXPECT_TRUE(tril_indices(row, column, offset).equal(kept(row, column, offset, true)));
-        EXPECT_TRUE(triu_indices(row, column, offset).equal(kept(row, column, offset, false)));
+        EXPECT_TRUE(tril_indices(row, column, offset).equal(triangle_indices(row, column, offset, true)));
+        EXPECT_TRUE(triu_indices(row, column, offset).equal(triangle_indices(row, column, offset, false)));
       }
     }
   }

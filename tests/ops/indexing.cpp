@@ -18,7 +18,7 @@ using indexing::Ellipsis;
 using indexing::None;
 using indexing::Slice;
 
-TEST(Indexing, NeighboursStayAndStrangersMoveToTheFront) {
+TEST(Indexing, NeighborsStayAndStrangersMoveToTheFront) {
   Tensor x = arange(120).view({2, 3, 4, 5});
   Tensor i = tensor({0, 1}), j = tensor({2, 3});
   EXPECT_EQ(x.index({Slice(), i, j}).sizes(), IntArrayRef({2, 2, 5}));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Inference tensors, and what may be written: nobody counts the writes to them, so they take no part in a recording.
+// Inference tensors, and what may be written: writes to them are not counted, so they take no part in a recording.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd.h"
@@ -28,7 +28,7 @@ TEST(Inference, TensorsAreNotSavedForBackward) {
                  addmm(leaf().view({1, 3}), ones({1, 3}).requires_grad_(), s.expand({3, 3}));
                }),
                {"inference"});
-  // What saves nothing of it, and calls that nobody records.
+  // What saves nothing of it, and calls that are not recorded.
   EXPECT_TRUE((c + s).requires_grad());
   EXPECT_TRUE((c * s.clone()).requires_grad());
   EXPECT_FALSE((ones({3}) * s).is_inference());

@@ -15,10 +15,10 @@ namespace {
 using test::expect_words;
 using test::text_of;
 
-Tensor numbers() { return arange(6, TensorOptions(kFloat)).view({2, 3}); }
+Tensor make_matrix() { return arange(6, TensorOptions(kFloat)).view({2, 3}); }
 
 TEST(InplaceViews, ChangeTheTensorItself) {
-  Tensor x = numbers(), same = x;
+  Tensor x = make_matrix(), same = x;
   const void* data = x.data_ptr();
   EXPECT_TRUE(x.t_().is_same(x));
   EXPECT_EQ(same.sizes(), IntArrayRef({3, 2}));
@@ -39,15 +39,15 @@ TEST(InplaceViews, ChangeTheTensorItself) {
 }
 
 TEST(InplaceViews, PassGradients) {
-  Tensor w = numbers().requires_grad_(), scale = arange(6, TensorOptions(kFloat)).view({3, 2});
+  Tensor w = make_matrix().requires_grad_(), scale = arange(6, TensorOptions(kFloat)).view({3, 2});
   Tensor y = w * 2;
   y.t_();
   EXPECT_STREQ(y.grad_fn()->name(), w.mul(2).t().grad_fn()->name());
   (y * scale).sum().backward();
   EXPECT_TRUE(equal(w.grad(), scale.t() * 2));
 
-  // Of a view: the base keeps its own history, and a write through the turned view reaches it.
-  Tensor v = numbers().requires_grad_();
+  // Of a view: the base keeps its own history, and a write through the transposed view reaches it.
+  Tensor v = make_matrix().requires_grad_();
   Tensor base = v * 1;
   Tensor part = base.slice(1, 0, 2, 1);
   part.t_().mul_(3);
@@ -57,7 +57,7 @@ TEST(InplaceViews, PassGradients) {
 }
 
 TEST(InplaceViews, KeepHistoriesSound) {
-  Tensor leaf = numbers().requires_grad_();
+  Tensor leaf = make_matrix().requires_grad_();
   expect_words(text_of<Error>([&] { leaf.t_(); }), {"leaf"});
   EXPECT_EQ(leaf.sizes(), IntArrayRef({2, 3}));
   {
@@ -66,14 +66,14 @@ TEST(InplaceViews, KeepHistoriesSound) {
   }
   EXPECT_EQ(leaf.sizes(), IntArrayRef({3, 2}));
 
-  Tensor x = numbers().requires_grad_(), y = x * 1, z = (y * y).sum();
+  Tensor x = make_matrix().requires_grad_(), y = x * 1, z = (y * y).sum();
   const int64_t before = y._version();
   y.t_();
   EXPECT_EQ(y._version(), before + 1);
   expect_words(text_of<Error>([&] { z.backward(); }), {"modified by an in-place operation"});
 
-  // A result that is turned while nothing records still has the gradient of its new shape.
-  Tensor a = numbers().requires_grad_(), b = a * 2;
+  // A result that is transposed while nothing records still has the gradient of its new shape.
+  Tensor a = make_matrix().requires_grad_(), b = a * 2;
   {
     NoGradGuard no_grad;
     b.transpose_(0, 1);
@@ -83,7 +83,7 @@ TEST(InplaceViews, KeepHistoriesSound) {
 }
 
 TEST(InplaceViews, RetainedGradientFollows) {
-  Tensor x = numbers().requires_grad_(), y = x * 1;
+  Tensor x = make_matrix().requires_grad_(), y = x * 1;
   y.retain_grad();
   y.t_();
   (y * 3).sum().backward();
@@ -128,7 +128,7 @@ TEST(ViewDtype, SaysWhatDoesNotFit) {
 }
 
 TEST(Overloads, NumbersMeanWhatLibtorchMeans) {
-  Tensor x = numbers();
+  Tensor x = make_matrix();
   EXPECT_EQ(x.var(1).sizes(), IntArrayRef({2}));
   EXPECT_TRUE(equal(x.var(1), tensor({1., 1.})));
   EXPECT_EQ(x.std(-2).sizes(), IntArrayRef({3}));

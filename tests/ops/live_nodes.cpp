@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A sum of losses keeps every step's graph alive; a sum of their numbers keeps none.
+// A sum of losses keeps every step's graph alive; a sum of their scalars keeps none.
 #include <gtest/gtest.h>
 
 #include "tenon/autograd/node.h"

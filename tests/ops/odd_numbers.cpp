@@ -35,7 +35,7 @@ TEST(OddNumbers, FactorsBeyondAnySizeAreRefused) {
   }
 }
 
-TEST(OddNumbers, AWholePaddingValueSuitsIntegers) {
+TEST(OddNumbers, AnIntegralPaddingValueSuitsIntegers) {
   EXPECT_EQ(pad(ones({2}, kLong), {1, 1}, "constant", 7.0)[0].item<int64_t>(), 7);
 }
 
@@ -143,7 +143,7 @@ TEST(OddNumbers, ABoundThatIsNaNMakesEverythingNaN) {
   }
 }
 
-TEST(OddNumbers, SearchedNumbersNeedNotFitTheRow) {
+TEST(OddNumbers, SearchedScalarsNeedNotFitTheSequence) {
   const Tensor row = tensor({1, 3}, kByte);
   EXPECT_EQ(searchsorted(row, Scalar(1.5)).item<int64_t>(), 1);
   EXPECT_EQ(searchsorted(row, Scalar(-1.5)).item<int64_t>(), 0);

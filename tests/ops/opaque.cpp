@@ -75,7 +75,7 @@ class Opaque : public ::testing::Test {
   ~Opaque() override { core::unregister_backend(backend_); }
 
   test::FakeDevice fake_;
-  const TensorOptions there_ = TensorOptions(Device("opaque_test"));  // behind the device that it names
+  const TensorOptions there_ = TensorOptions(Device("opaque_test"));  // after the device that it names
   tn_kernel kernels_[3];
   const tn_kernel* list_[3] = {&kernels_[0], &kernels_[1], &kernels_[2]};
   tn_plugin plugin_{};

@@ -111,7 +111,7 @@ TEST(SecondGradients, OfProductsWithZeros) {
   expect_near(pp, {3, 5, 2});
 }
 
-TEST(SecondGradients, OfCumulativeRowsByDifferences) {
+TEST(SecondGradients, OfCumulativeOperatorsByDifferences) {
   const Tensor x = (arange(24, TensorOptions(kDouble)).view({4, 3, 2}) * 0.7).cos().requires_grad_();
   for (int64_t dim : {0, 1, 2}) {
     const Tensors in = {x};

@@ -70,7 +70,7 @@ TEST(WholeVectors, DepthwiseConvolutionAddsItsTaps) {
   }
 }
 
-TEST(WholeVectors, CumsumAddsFourNeighboursFirst) {
+TEST(WholeVectors, CumsumAddsFourNeighborsFirst) {
   const Tensor x = randn({1003}), y = x.cumsum(0);
   const float *in = x.data_ptr<float>(), *out = y.data_ptr<float>();
   double before = 0;

@@ -21,20 +21,20 @@ struct Numbers {
   bool amsgrad = false, decoupled = false;
 };
 
-// One parameter of Adam or AdamW, whose every number is the result of an op.
+// One parameter of Adam or AdamW, each of whose values is the result of an op.
 struct AdamByOps {
-  Tensor p, m, v, most;
+  Tensor p, m, v, max_v;
   int64_t steps = 0;
   explicit AdamByOps(const Tensor& start)
-      : p(start.detach().clone()), m(zeros_like(p)), v(zeros_like(p)), most(zeros_like(p)) {}
+      : p(start.detach().clone()), m(zeros_like(p)), v(zeros_like(p)), max_v(zeros_like(p)) {}
   void step(const Tensor& grad, const Numbers& o) {
     const double n = static_cast<double>(++steps);
     if (o.decoupled && o.decay != 0) p.mul_(1 - o.lr * o.decay);
     const Tensor g = o.decay != 0 && !o.decoupled ? grad.add(p, o.decay) : grad;
     m.mul_(0.9).add_(g, 1 - 0.9);
     v.mul_(0.99).addcmul_(g, g, 1 - 0.99);
-    if (o.amsgrad) most = maximum(most, v);
-    const Tensor divisor = (o.amsgrad ? most : v).sqrt().div_(std::sqrt(1 - std::pow(0.99, n))).add_(o.eps);
+    if (o.amsgrad) max_v = maximum(max_v, v);
+    const Tensor divisor = (o.amsgrad ? max_v : v).sqrt().div_(std::sqrt(1 - std::pow(0.99, n))).add_(o.eps);
     p.addcdiv_(m, divisor, -o.lr / (1 - std::pow(0.9, n)));
   }
 };
@@ -163,7 +163,7 @@ TEST(FusedSteps, DecomposedAreCountedByTensors) {
   }
 }
 
-// 16-bit floats are rounded once a step.
+// 16-bit floats are rounded once per step.
 TEST(FusedSteps, OfShortFloatsFollowThoseOfFloats) {
   for (ScalarType dtype : {kHalf, kBFloat16}) {
     const Tensor start = randn({3000}), grad = randn({3000}).to(dtype);
@@ -178,7 +178,7 @@ TEST(FusedSteps, OfShortFloatsFollowThoseOfFloats) {
   }
 }
 
-// One group of everything: what differs from its neighbours takes the step that it would take alone.
+// One group of everything: what differs from its neighbors takes the step that it would take alone.
 TEST(FusedSteps, OfUnlikeTensorsInOneGroup) {
   const auto make = [] {
     manual_seed(8);
@@ -250,7 +250,7 @@ TEST(FusedSteps, RefuseWhatDoesNotBelongTogether) {
   expect_words(counted({zeros({2}, kLong)}, {}), {"'state_steps'", "2 elements"});
 }
 
-// Kernels take whole runs: core hands them copies of others, and the results go back.
+// Kernels take contiguous memory: core hands them copies of other tensors, and the results are copied back.
 TEST(FusedSteps, OfTensorsWithGaps) {
   const Tensor whole = ones({4, 6}), p = whole.slice(1, 0, 6, 2);
   _fused_sgd_({p}, {full({4, 3}, 2.0)}, {}, 0, 0, 0.5, 0, false, false, false);

@@ -32,7 +32,7 @@ TEST(Optimizer, RefusesBadParameters) {
   expect_words(text_of([] { SGD({leaf()}, optim::SGDOptions(0.1).nesterov(true)); }), {"nesterov"});
 }
 
-// As torch: it stays as it is until it requires grad and has one.
+// As torch: it is not changed until it requires grad and has one.
 TEST(Optimizer, AParameterThatDoesNotRequireGradIsTaken) {
   Tensor p = ones({2});
   optim::SGD sgd({p}, 0.5);
@@ -168,7 +168,7 @@ TEST(Optimizer, ResumesFromFile) {
   EXPECT_TRUE(equal(p, q));
   optim::Adam other(std::vector<Tensor>{leaf(), leaf()});
   std::stringstream again(file.str());
-  expect_words(text_of([&] { load(other, again); }), {"has 1 parameters, that of the optimiser 2"});
+  expect_words(text_of([&] { load(other, again); }), {"has 1 parameters, that of the optimizer 2"});
 }
 
 TEST(Optimizer, TrainsALineOnSineData) {

@@ -76,7 +76,7 @@ TEST_F(Crash, KilledAtEachSystemCall) {
       if (ended) {
         EXPECT_TRUE(now == new_bytes_);
       }
-      // What a killed one left is in nobody's way.
+      // What a killed save leaves does not disturb the next one.
       if (stops % 8 == 0) {
         save(after_, name);
         EXPECT_TRUE(bytes("target") == new_bytes_);

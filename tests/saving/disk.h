@@ -38,7 +38,7 @@ class Disk {
   struct Change {  // of a file
     bool is_mode;
     unsigned mode;
-    std::string data;  // behind what is there
+    std::string data;  // appended
   };
   struct File {
     std::string bytes;  // on the disk

@@ -130,7 +130,7 @@ TEST_F(Faults, AnErrorLeavesTheOldFile) {
   EXPECT_GE(met, 4 * 8) << "3 writes, 2 fsyncs, fchmod, 2 closes and a rename, each with 4 errors";
 }
 
-// A system without fsync for this kind of file is no error.
+// A system without fsync for this kind of file is not an error.
 TEST_F(Faults, WhatCannotBeSyncedIsSaved) {
   for (int error : {EINVAL, ENOTSUP, EROFS, ENOSYS}) {
     Fault f{"fsync", -1, error};

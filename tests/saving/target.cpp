@@ -212,7 +212,7 @@ TEST_F(Target, APipeIsWrittenAndStays) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // which does not support threads in a forked child
-TEST_F(Target, APipeThatItsReaderLeavesIsAnErrorAndNoDeath) {
+TEST_F(Target, APipeThatItsReaderLeavesIsAnErrorAndDoesNotKill) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   const Tensor big = arange(1000000);
   const int status = in_child([&] {
@@ -236,7 +236,7 @@ TEST_F(Target, APipeThatItsReaderLeavesIsAnErrorAndNoDeath) {
 
 #endif
 
-TEST_F(Target, ALimitOnTheSizeIsAnErrorAndNoDeath) {
+TEST_F(Target, ALimitOnTheSizeIsAnErrorAndDoesNotKill) {
   put("x", "old");
   const int status = in_child([&] {
     const rlimit small{1000, 1000};

@@ -39,12 +39,12 @@ Traced::~Traced() {
   waitpid(child_, &status_, 0);
 }
 
-std::string Traced::text_at(uint64_t address, std::size_t most, bool ends_at_zero) const {
+std::string Traced::text_at(uint64_t address, std::size_t max_bytes, bool ends_at_zero) const {
   std::string out;
-  while (out.size() < most) {
+  while (out.size() < max_bytes) {
     char block[256];
     // A block that ends where the page does: a text may end just before one that is not mapped.
-    const std::size_t size = std::min({sizeof block, most - out.size(), 4096 - (address + out.size()) % 4096});
+    const std::size_t size = std::min({sizeof block, max_bytes - out.size(), 4096 - (address + out.size()) % 4096});
     iovec here{block, size}, there{reinterpret_cast<void*>(address + out.size()), size};
     const ssize_t got = process_vm_readv(child_, &here, 1, &there, 1, 0);
     if (got <= 0) break;

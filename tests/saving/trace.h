@@ -32,7 +32,7 @@ class Traced {
   int status() const { return status_; }  // of waitpid, once step() was false
 
  private:
-  std::string text_at(uint64_t address, std::size_t most, bool ends_at_zero) const;
+  std::string text_at(uint64_t address, std::size_t max_bytes, bool ends_at_zero) const;
   void read_arguments();
 
   pid_t child_ = -1;

@@ -14,7 +14,7 @@ Tensor looked_up_rows(const Tensor& grad, const Tensor& indices, int64_t num_wei
     at = at.index_select(0, kept);
     rows = rows.index_select(0, kept);
   }
-  // The forward pass has looked at the indices.
+  // The forward pass has checked the indices.
   return _sparse_coo_tensor(at.unsqueeze(0), rows, {num_weights, grad.size(-1)}, false, false);
 }
 
@@ -79,7 +79,7 @@ Tensor gathered_elements(const Tensor& grad, IntArrayRef sizes, int64_t dim, con
                        .expand(index.sizes())
                        .reshape({-1}));
   }
-  // The forward pass has looked at the indices.
+  // The forward pass has checked the indices.
   return _sparse_coo_tensor(stack(rows, 0), grad.reshape({-1}), sizes, false, false);
 }
 

@@ -7,7 +7,7 @@
 
 namespace tenon::autograd::formulas {
 
-// Of the table: a strided tensor, or, if sparse, the rows that indices name, each as often as it does.
+// By the table: a strided tensor, or, if sparse, one row per index, duplicates included.
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
                           bool by_frequency, bool sparse);
 Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool by_frequency);

@@ -35,7 +35,7 @@ Place bounded(const Place& p, int64_t size, int64_t border, bool align_corners) 
   return clipped(align_corners ? reflected(p, 0, 2 * (size - 1)) : reflected(p, -1, 2 * size - 1), size);
 }
 
-// A neighbour in one dimension: `weight` and its derivative by the coordinate are functions of the coordinate.
+// A neighbor in one dimension: `weight` and its derivative by the coordinate are functions of the coordinate.
 struct Tap {
   Tensor index, inside, weight, slope;
 };
@@ -75,9 +75,9 @@ std::vector<Tap> taps_of(const Tensor& coordinate, int64_t size, int64_t mode, i
   return {tap_at(low, size, 1 - t, -slope), tap_at(low + 1, size, t, slope)};
 }
 
-// The sum over all combinations of one tap a dimension.
-std::tuple<Tensor, Tensor> by_neighbours(const Tensor& grad, const Tensor& input, const Tensor& grid,
-                                         const std::vector<std::vector<Tap>>& taps, std::array<bool, 2> mask) {
+// The sum over all combinations of one tap per dimension.
+std::tuple<Tensor, Tensor> by_neighbors(const Tensor& grad, const Tensor& input, const Tensor& grid,
+                                        const std::vector<std::vector<Tap>>& taps, std::array<bool, 2> mask) {
   const int64_t n = input.size(0), channels = input.size(1), nd = input.dim() - 2;
   const Tensor lines = input.flatten(2), g = grad.flatten(2);
   Tensor grad_lines = tenon::zeros_like(lines);
@@ -119,8 +119,9 @@ std::tuple<Tensor, Tensor> by_neighbours(const Tensor& grad, const Tensor& input
 std::tuple<Tensor, Tensor> grid_sampler_gradients(const Tensor& grad, const Tensor& input, const Tensor& grid,
                                                   int64_t interpolation_mode, int64_t padding_mode, bool align_corners,
                                                   std::array<bool, 2> mask) {
-  const bool again = GradMode::is_enabled() && (grad.requires_grad() || input.requires_grad() || grid.requires_grad());
-  if (!again) {
+  const bool differentiated_again =
+      GradMode::is_enabled() && (grad.requires_grad() || input.requires_grad() || grid.requires_grad());
+  if (!differentiated_again) {
     const auto backward = input.dim() == 4 ? &tenon::grid_sampler_2d_backward : &tenon::grid_sampler_3d_backward;
     return backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, mask);
   }
@@ -130,7 +131,7 @@ std::tuple<Tensor, Tensor> grid_sampler_gradients(const Tensor& grad, const Tens
     const Tensor coordinate = grid.select(-1, nd - 1 - d).flatten(1);
     taps.push_back(taps_of(coordinate, input.size(d + 2), interpolation_mode, padding_mode, align_corners));
   }
-  return by_neighbours(grad, input, grid, taps, mask);
+  return by_neighbors(grad, input, grid, taps, mask);
 }
 
 }  // namespace tenon::autograd::formulas

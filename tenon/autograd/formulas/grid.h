@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of samples at positions of a grid: one fused row, or, where they are to be differentiated again, a sum over
-// the neighbours of each position.
+// Gradients of samples at positions of a grid: one fused operator, or, if they are differentiated again, a sum over
+// the neighbors of each position.
 #pragma once
 
 #include <array>

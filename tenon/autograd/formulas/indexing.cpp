@@ -45,8 +45,8 @@ Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& in
 }
 Tensor index_put_values_backward(const Tensor& grad, const std::vector<Tensor>& indices, IntArrayRef sizes) {
   auto at = optional_list(indices);
-  Tensor picked = grad.index(OptTensors(at));
-  return picked.dim() < static_cast<int64_t>(sizes.size()) ? picked.reshape(sizes) : picked.sum_to_size(sizes);
+  Tensor gathered = grad.index(OptTensors(at));
+  return gathered.dim() < static_cast<int64_t>(sizes.size()) ? gathered.reshape(sizes) : gathered.sum_to_size(sizes);
 }
 
 Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_t dim, const Tensor& index) {
@@ -56,8 +56,8 @@ Tensor index_select_backward(const Tensor& grad, const SavedGeometry& of, int64_
 }
 Tensor index_add_source_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes,
                                  const Scalar& alpha) {
-  Tensor picked = grad.index_select(dim, index).reshape(sizes);
-  return alpha.equal(1) ? picked : picked * alpha;
+  Tensor gathered = grad.index_select(dim, index).reshape(sizes);
+  return alpha.equal(1) ? gathered : gathered * alpha;
 }
 
 Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index) {
@@ -66,8 +66,8 @@ Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const
 }
 Tensor scatter_src_backward(const Tensor& grad, int64_t dim, const Tensor& index, IntArrayRef sizes) {
   if (index.numel() == 0) return blank(grad, sizes);
-  Tensor picked = grad.gather(dim, index);
-  return picked.dim() == static_cast<int64_t>(sizes.size()) ? pad_to(picked, sizes) : picked.reshape(sizes);
+  Tensor gathered = grad.gather(dim, index);
+  return gathered.dim() == static_cast<int64_t>(sizes.size()) ? pad_to(gathered, sizes) : gathered.reshape(sizes);
 }
 
 Tensor masked_select_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& mask) {
@@ -78,10 +78,10 @@ Tensor masked_scatter_self_backward(const Tensor& grad, IntArrayRef sizes, const
   return grad.masked_fill(mask, 0).sum_to_size(sizes);
 }
 Tensor masked_scatter_source_backward(const Tensor& grad, const Tensor& mask, IntArrayRef sizes) {
-  Tensor picked = grad.masked_select(mask.expand_as(grad));
+  Tensor gathered = grad.masked_select(mask.expand_as(grad));
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
-  return pad_to(picked, IntArrayRef(n)).reshape(sizes);
+  return pad_to(gathered, IntArrayRef(n)).reshape(sizes);
 }
 
 std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<SavedGeometry>& parts, int64_t dim) {

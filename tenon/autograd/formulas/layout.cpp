@@ -9,13 +9,13 @@
 namespace tenon::autograd::formulas {
 namespace {
 
-// Handles and offsets, as memory need not have addresses.
+// Compares handles and offsets: device memory need not have addresses.
 bool same_memory(const core::TensorImpl& x, const core::TensorImpl& y) {
   return x.view.data == y.view.data && x.view.byte_offset == y.view.byte_offset;
 }
 
 // Whether all components but the last, which has the values, are the same memory.
-bool same_places(const Tensor& a, const Tensor& b) {
+bool same_elements(const Tensor& a, const Tensor& b) {
   if (a.layout() != b.layout() || a.sizes() != b.sizes()) return false;
   const auto &x = *a.unsafeGetTensorImpl()->components, &y = *b.unsafeGetTensorImpl()->components;
   for (int i = 0; i + 1 < x.n; ++i) {
@@ -28,9 +28,9 @@ bool same_places(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor at_elements_of(const Tensor& grad, const Tensor& like) {
-  static const core::Op& row = core::get_op("_at_elements_of");
-  if (!core::layout_serves(static_cast<int>(like.layout()), row)) return grad;
-  return same_places(grad, like) ? grad : _at_elements_of(grad, like);
+  static const core::Op& op = core::get_op("_at_elements_of");
+  if (!core::layout_serves(static_cast<int>(like.layout()), op)) return grad;
+  return same_elements(grad, like) ? grad : _at_elements_of(grad, like);
 }
 
 Tensor leaf_gradient(const Tensor& grad, const Tensor& leaf) {
@@ -43,7 +43,7 @@ Tensor sum_of(const Tensor& a, const Tensor& b) {
   static const core::Op &values = core::get_op("_with_values"), &sums = core::get_op("_coalesce");
   const int layout = static_cast<int>(a.layout());
   if (layout == 0 || a.layout() != b.layout()) return a + b;
-  if (!GradMode::is_enabled() && core::layout_serves(layout, values) && same_places(a, b))
+  if (!GradMode::is_enabled() && core::layout_serves(layout, values) && same_elements(a, b))
     return _with_values(a, a._values() + b._values());
   const bool once = core::layout_serves(layout, sums) && a.is_coalesced() && b.is_coalesced();
   return once ? (a + b).coalesce() : a + b;
@@ -68,7 +68,7 @@ Tensor moved_backward(const Tensor& grad, const SavedGeometry& of, FunctionRef<T
   const TensorOptions long_options = TensorOptions(kLong).device(values.device());
   const Tensor moved = move(_with_values(self, arange(1, n + 1, long_options).reshape(values.sizes())));
   const bool strided = moved.layout() == kStrided;
-  // Of strided results those that no element went to have the number 0.
+  // In a strided result, 0 marks the elements that no element of self went to.
   const Tensor from = strided ? moved.reshape({-1}) : moved._values().reshape({-1});
   const Tensor g = strided ? grad.to_dense() : _values_at(grad, moved._indices());
   const Tensor sums = zeros({n + 1}, TensorOptions(grad.scalar_type()).device(grad.device()));

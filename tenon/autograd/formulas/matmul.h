@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of products that do not fit into the row.
+// Gradients of products that do not fit into the operator definition.
 #pragma once
 
 #include "tenon/autograd/saved.h"

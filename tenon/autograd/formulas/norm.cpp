@@ -10,8 +10,8 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Whether somebody will differentiate the gradient that is being computed.
-bool again(std::initializer_list<const Tensor*> tensors) {
+// Whether the gradient that is being computed is recorded for a second derivative.
+bool is_differentiated_again(std::initializer_list<const Tensor*> tensors) {
   if (!GradMode::is_enabled()) return false;
   for (const Tensor* t : tensors) {
     if (t->defined() && t->requires_grad()) return true;
@@ -19,17 +19,17 @@ bool again(std::initializer_list<const Tensor*> tensors) {
   return false;
 }
 
-bool again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight) {
-  return again({&grad, &input}) || (weight && again({&*weight}));
+bool is_differentiated_again(const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight) {
+  return is_differentiated_again({&grad, &input}) || (weight && is_differentiated_again({&*weight}));
 }
 
 // Statistics over `dims`, kept as dimensions of size 1, as functions of the input.
 struct Statistics {
-  Tensor centred, rstd, normalized;
+  Tensor centered, rstd, normalized;
   Statistics(const Tensor& x, const Dims& dims, double eps) {
-    centred = x - x.mean(dims, true);
-    rstd = ((centred * centred).mean(dims, true) + eps).rsqrt();
-    normalized = centred * rstd;
+    centered = x - x.mean(dims, true);
+    rstd = ((centered * centered).mean(dims, true) + eps).rsqrt();
+    normalized = centered * rstd;
   }
 };
 
@@ -41,16 +41,16 @@ Tensor through_statistics(const Statistics& s, const Tensor& g, const Dims& dims
 // What the gradients of the results mean and rstd add to that of the input; `count` elements share one of each.
 Tensor by_statistics(const Tensor& grad_mean, const Tensor& grad_rstd, const Statistics& s, double count) {
   Tensor sum;
-  if (grad_mean.defined()) sum = (grad_mean / count).expand_as(s.centred);
+  if (grad_mean.defined()) sum = (grad_mean / count).expand_as(s.centered);
   if (grad_rstd.defined()) {
-    const Tensor t = -grad_rstd * s.rstd * s.rstd * s.rstd * s.centred / count;
+    const Tensor t = -grad_rstd * s.rstd * s.rstd * s.rstd * s.centered / count;
     sum = sum.defined() ? sum + t : t;
   }
   return sum;
 }
 
 // All dimensions but the second.
-Dims but_channels(const Tensor& x) {
+Dims non_channel_dims(const Tensor& x) {
   Dims d{0};
   for (int64_t i = 2; i < x.dim(); ++i) d.push_back(i);
   return d;
@@ -72,11 +72,11 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_train_gradients(const Tensor& grad
                                                               const Tensor& rstd, double eps,
                                                               std::array<bool, 3> mask) {
   if (!grad.defined()) return {};
-  if (!again(grad, input, weight)) {
+  if (!is_differentiated_again(grad, input, weight)) {
     return tenon::native_batch_norm_backward(grad, input, weight, std::nullopt, std::nullopt, mean, rstd, true, eps,
                                              mask);
   }
-  const Dims dims = but_channels(input);
+  const Dims dims = non_channel_dims(input);
   const Statistics s(input, dims, eps);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
   return {mask[0] ? through_statistics(s, g, dims) : Tensor(), mask[1] ? (grad * s.normalized).sum(dims) : Tensor(),
@@ -88,22 +88,23 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_eval_gradients(con
                                                                              const Tensor& running_mean,
                                                                              const Tensor& running_var, double eps,
                                                                              std::array<bool, 5> mask) {
-  if (input.dim() < 2) {  // nothing is there
+  if (input.dim() < 2) {  // an empty input
     return {mask[0] ? zeros_like(input) : Tensor(), weight && mask[1] ? zeros_like(*weight) : Tensor(), Tensor(),
             Tensor(), Tensor()};
   }
-  if (!again(grad, input, weight) && !again({&running_mean, &running_var}) && !mask[3] && !mask[4]) {
+  if (!is_differentiated_again(grad, input, weight) && !is_differentiated_again({&running_mean, &running_var}) &&
+      !mask[3] && !mask[4]) {
     auto [x, w, b] = tenon::native_batch_norm_backward(grad, input, weight, running_mean, running_var, std::nullopt,
                                                        std::nullopt, false, eps, {mask[0], mask[1], mask[2]});
     return {x, w, b, Tensor(), Tensor()};
   }
-  const Dims dims = but_channels(input);
+  const Dims dims = non_channel_dims(input);
   const Tensor rstd = by_channel((running_var + eps).rsqrt(), input);
-  const Tensor centred = input - by_channel(running_mean, input);
+  const Tensor centered = input - by_channel(running_mean, input);
   const Tensor g = weight ? grad * by_channel(*weight, input) : grad;
-  return {mask[0] ? g * rstd : Tensor(), mask[1] ? (grad * centred * rstd).sum(dims) : Tensor(),
+  return {mask[0] ? g * rstd : Tensor(), mask[1] ? (grad * centered * rstd).sum(dims) : Tensor(),
           mask[2] ? grad.sum(dims) : Tensor(), mask[3] ? -(g * rstd).sum(dims) : Tensor(),
-          mask[4] ? (g * centred * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
+          mask[4] ? (g * centered * rstd * rstd * rstd).sum(dims) * -0.5 : Tensor()};
 }
 
 std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, const Tensor& grad_mean,
@@ -112,7 +113,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_gradients(const Tensor& grad, cons
                                                         const std::optional<Tensor>& weight, const Tensor& mean,
                                                         const Tensor& rstd, double eps, std::array<bool, 3> mask) {
   const bool statistics = grad_mean.defined() || grad_rstd.defined();
-  if (!statistics && !again(grad, input, weight)) {
+  if (!statistics && !is_differentiated_again(grad, input, weight)) {
     return tenon::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, std::nullopt, mask);
   }
   Dims inner, outer;
@@ -139,7 +140,7 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Tensor& grad, cons
                                                         int64_t plane, int64_t groups, double eps,
                                                         std::array<bool, 3> mask) {
   const bool statistics = grad_mean.defined() || grad_rstd.defined();
-  if (!statistics && !again(grad, input, weight)) {
+  if (!statistics && !is_differentiated_again(grad, input, weight)) {
     return tenon::native_group_norm_backward(grad, input, mean, rstd, weight, batch, channels, plane, groups, mask);
   }
   // [N, groups, channels of a group, plane]

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of normalisation: one fused row, or, where they are to be differentiated again, compositions that compute
-// the statistics from the input anew.
+// Gradients of normalization: one fused operator, or, if they are differentiated again, compositions that
+// recompute the statistics from the input.
 #pragma once
 
 #include <array>

@@ -15,8 +15,8 @@ Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& expone
   return grad * (self.pow(exponent.toDouble() - 1) * exponent);
 }
 
-// In these a place where the formula has no number gets a harmless argument as well as its result: the gradient of what
-// is left out must be zero and not zero times infinity.
+// Where one of these formulas is undefined, the argument is replaced as well as the result: the gradient of what is
+// left out must be zero and not zero times infinity.
 
 Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& exponent) {
   const Tensor flat = logical_and(exponent == 0, logical_or(self == 0, self != self));
@@ -61,7 +61,7 @@ Tensor atan2_slope(const Tensor& self, const Tensor& other, const Tensor& of) {
   return where(origin, 0, of / size / size);
 }
 
-// Zero where grad is, also where there is no logarithm.
+// Zero where grad is zero, also where the logarithm is undefined.
 Tensor xlogy_backward(const Tensor& grad, const Tensor& self, const Tensor& other) {
   return where(logical_and(self == 0, other <= 0), 0, xlogy(grad, other));
 }

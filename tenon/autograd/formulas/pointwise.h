@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of pointwise rows that do not fit into the row.
+// Gradients of pointwise operators that do not fit into the operator definition.
 #pragma once
 
 #include "tenon/ops.h"

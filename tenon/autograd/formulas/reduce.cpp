@@ -83,8 +83,8 @@ Tensor index_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& indic
 Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalIntArrayRef dims,
                     const std::optional<Scalar>& correction, bool keepdim) {
   const double n = reduced_count(self.sizes(), dims) - (correction ? correction->toDouble() : 1.0);
-  const Tensor centred = self - mean(self, dims, true);
-  return restored(grad, self.dim(), dims, keepdim) * (centred * (2.0 / n));
+  const Tensor centered = self - mean(self, dims, true);
+  return restored(grad, self.dim(), dims, keepdim) * (centered * (2.0 / n));
 }
 
 Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptionalIntArrayRef dims,
@@ -142,8 +142,8 @@ Tensor reversed_cumsum(const Tensor& grad, int64_t dim) {
 
 namespace {
 
-// t[k] = b[k] + a[k] * t[k + 1] along dim, where a ends in 0. In as many rounds as the length has binary digits: each
-// takes a pair of as many steps as all before.
+// t[k] = b[k] + a[k] * t[k + 1] along dim, where a ends in 0. Takes log2(length) rounds, each of
+// which combines twice as many elements as the one before.
 Tensor reversed_recurrence(Tensor a, Tensor b, int64_t dim) {
   const int64_t n = b.size(dim);
   for (int64_t step = 1; step < n; step *= 2) {
@@ -168,11 +168,11 @@ Tensor cumprod_backward_of_products(const Tensor& grad, const Tensor& self, int6
 
 }  // namespace
 
-// Up to the first zero the quotient of sums; at it, the products that leave it out; behind it nothing.
+// Up to the first zero the quotient of sums; at it, the products that leave it out; after it zero.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& result) {
   if (self.dim() == 0 || self.numel() == 0) return grad;
-  const bool again = GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
-  if (again && (self == 0).any().item<bool>()) return cumprod_backward_of_products(grad, self, dim);
+  const bool differentiated_again = GradMode::is_enabled() && (grad.requires_grad() || self.requires_grad());
+  if (differentiated_again && (self == 0).any().item<bool>()) return cumprod_backward_of_products(grad, self, dim);
   const Tensor zero = self == 0, seen = zero.cumsum(dim);
   const Tensor first = logical_and(zero, seen == 1);
   const Tensor without = where(first, 1, self).cumprod(dim);
@@ -188,7 +188,7 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   const Tensor here = result.narrow(dim, 0, n - 1), next = result.narrow(dim, 1, n - 1);
   const Tensor fall = where(here == next, 0, here - next).exp();  // also where both are infinite
   const Tensor sums = reversed_recurrence(cat({fall, zeros_like(result.narrow(dim, 0, 1))}, dim), grad, dim);
-  // Of two infinities nobody can say what each adds; the others know nothing of it.
+  // The share of each of two infinities is undefined; other elements are not affected.
   const Tensor share = self - result, unknown = isnan(share);
   return where(unknown, std::numeric_limits<double>::quiet_NaN(), where(unknown, 0, share).exp() * sums);
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of recurrent layers: one fused row, or, where they are to be differentiated again, the steps anew.
+// Gradients of recurrent layers: one fused operator, or, if they are differentiated again, the decomposition.
 #pragma once
 
 #include <array>

@@ -60,14 +60,14 @@ Tensor as_strided_backward(const Tensor& grad, const TensorOptions&, IntArrayRef
                            std::optional<int64_t> view_offset) {
   int64_t at = view_offset.value_or(offset);
   int64_t n = std::max(end_of(sizes, strides, offset), end_of(view_size, view_stride, at));
-  TensorOptions numbers = TensorOptions(kLong).device(grad.device());
+  TensorOptions index_options = TensorOptions(kLong).device(grad.device());
   Tensor storage = zeros({n}, grad.options().requires_grad(std::nullopt));
   if (grad.numel() > 0) {
-    Tensor where = arange(n, numbers).as_strided(view_size, view_stride, at).reshape({-1});
+    Tensor where = arange(n, index_options).as_strided(view_size, view_stride, at).reshape({-1});
     storage = storage.index_add(0, where, grad.reshape({-1}));
   }
   if (core::may_overlap_itself(sizes, strides)) {
-    Tensor where = arange(n, numbers).as_strided(sizes, strides, offset).reshape({-1});
+    Tensor where = arange(n, index_options).as_strided(sizes, strides, offset).reshape({-1});
     Tensor count =
         zeros_like(storage).index_add_(0, where, ones({where.numel()}, storage.options().requires_grad(std::nullopt)));
     storage = storage / count.clamp_min(1);

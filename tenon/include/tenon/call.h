@@ -39,9 +39,9 @@ class TENON_API CallArgument {
   std::vector<const tn_tensor*> list_;
 };
 
-// "vendor::name.overload" or a row's "add.Tensor", with the arguments of its schema; those left out at the end take
-// their defaults. Recorded for backward as a function's call is. The op's results; a result that is no tensor is a
-// TypeError, as are arguments of other types than the schema's.
+// "vendor::name.overload" or "add.Tensor" of the build, with the arguments of its schema; those left out at the end
+// take their defaults. Recorded for backward as a function's call is. The op's results; a result that is not a tensor
+// is a TypeError, as are arguments of other types than the schema's.
 TENON_API std::vector<Tensor> call(std::string_view op, std::initializer_list<CallArgument> arguments);
 
 }  // namespace tenon

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tensors from C++ data: nested braces, vectors, and memory of somebody else's.
+// Tensors from C++ data: nested braces, vectors, and memory of the caller.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 namespace tenon {
 
 namespace detail {
-// Nested braces of one kind of number. The dtype is that of the numbers: int64 for integers, the default dtype for
+// Nested braces of one kind of scalar. The dtype is that of the scalars: int64 for integers, the default dtype for
 // floating ones, bool for bools; ValueError when rows differ in length.
 class TENON_API TensorData {
  public:

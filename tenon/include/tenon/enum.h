@@ -69,7 +69,7 @@ std::string get_enum_name(OneOf<A...> v) {
 }
 
 using Reduction = OneOf<kNone, kMean, kSum>;
-// The number that operator schemas use: 0 none, 1 mean, 2 sum.
+// The code that operator schemas use: 0 none, 1 mean, 2 sum.
 inline int64_t reduction_get_enum(Reduction r) { return r.is<kNone>() ? 0 : (r.is<kMean>() ? 1 : 2); }
 
 }  // namespace enumtype

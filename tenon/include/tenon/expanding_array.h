@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// D numbers of which the caller may write one for all: kernel sizes, strides, paddings.
+// D values; one stands for all: kernel sizes, strides, paddings.
 #pragma once
 
 #include <array>

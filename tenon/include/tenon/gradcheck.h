@@ -31,7 +31,7 @@ using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Te
 TENON_API bool gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                          const GradcheckOptions& options = {});
 
-// Checks the gradient of the gradient. `grad_outputs` are drawn from a fixed sequence where they are left out.
+// Checks the gradient of the gradient. `grad_outputs` are drawn from a fixed sequence if they are left out.
 TENON_API bool gradgradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                              const std::vector<Tensor>& grad_outputs = {}, const GradcheckOptions& options = {});
 

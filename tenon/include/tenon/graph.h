@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A step of training or inference, recorded once and replayed without the host's part. The shape is that of libtorch's
+// A step of training or inference, recorded once and replayed without host work. The shape is that of libtorch's
 // at::cuda::CUDAGraph, for every device whose plugin can capture:
 //
 //   Graph g;                       // of the current CUDA device
@@ -18,14 +18,14 @@ namespace tenon {
 
 class TENON_API Graph {
  public:
-  explicit Graph(Device device = kCUDA);  // NotImplementedError where it cannot capture
+  explicit Graph(Device device = kCUDA);  // NotImplementedError if it cannot capture
   // Records the device's current stream of this thread, on which no other thread may work meanwhile. What is allocated
-  // until capture_end() is the graph's own memory. Random numbers are drawn anew by each replay, as if the captured
+  // until capture_end() is the graph's own memory. Random numbers are drawn again by each replay, as if the captured
   // calls were made then. Dynamic shapes, copies to and from pageable memory and what runs on the host are refused by
   // name.
   void capture_begin();
   void capture_end();
-  // On the current stream. Tensors that came out of the capture have new values after it; autograd is not told.
+  // On the current stream. Tensors that came out of the capture have new values after it; autograd does not record it.
   void replay();
   void reset();  // waits for the device; the memory goes back
   const Device& device() const { return device_; }

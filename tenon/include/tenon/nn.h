@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// All of nn: modules, their functional forms, initialisers and helpers.
+// All of nn: modules, their functional forms, initializers and helpers.
 #pragma once
 
 #include "tenon/enum.h"

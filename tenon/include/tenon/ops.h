@@ -9,7 +9,7 @@
 #include "tenon/tensor.h"
 
 namespace tenon {
-// A number is the dimension, as in libtorch; `unbiased` takes a bool.
+// An integer is the dimension, as in libtorch; `unbiased` takes a bool.
 inline Tensor var(const Tensor& self, int dim) { return self.var(dim); }
 inline Tensor std(const Tensor& self, int dim) { return self.std(dim); }
 inline std::tuple<Tensor, Tensor> var_mean(const Tensor& self, int dim) {

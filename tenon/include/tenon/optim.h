@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Optimisers and schedules of their step sizes.
+// Optimizers and schedules of their learning rates.
 #pragma once
 
 #include "tenon/optim/adadelta.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Saving and loading tensors, lists of tensors, modules and optimisers. Files are safetensors, which other programs can
+// Saving and loading tensors, lists of tensors, modules and optimizers. Files are safetensors, which other programs can
 // read; what the format has no place for (strides, shared storage, scalars, a checksum) is under "tenon.*" in its
 // metadata. Nothing that could be executed is ever read.
 //
@@ -41,9 +41,10 @@ class TENON_API OutputArchive final {
   void write(const std::string& key, OutputArchive& nested_archive);
 
   // A file appears whole or not at all, also where several save to one name or the machine loses power: the content is
-  // written to a temporary beside it, synced, and renamed. Mode and owner of a file that is replaced are kept. A
-  // symbolic link stays, and the file that it names is replaced; other hard links keep the old content. A file without
-  // write permission is refused, also to root. Devices and pipes are written as they are. ValueError names what failed.
+  // written to a temporary in the same folder, synced, and renamed. Mode and owner of a file that is replaced are kept.
+  // A symbolic link stays, and the file that it names is replaced; other hard links keep the old content. A file
+  // without write permission is refused, also to root. Devices and pipes are written as they are. ValueError names what
+  // failed.
   void save_to(const std::string& filename);
   void save_to(std::ostream& stream);
   void save_to(const std::function<std::size_t(const void*, std::size_t)>& func);
@@ -75,7 +76,7 @@ class TENON_API InputArchive final {
   bool try_read(const std::string& key, InputArchive& archive);
 
   // Tensors are made on `device`, the CPU unless given. A file is read once, from its start, and never held as a whole
-  // beside its tensors; a stream that cannot be sought is.
+  // in addition to its tensors; a stream that cannot be sought is.
   void load_from(const std::string& filename, std::optional<Device> device = std::nullopt);
   void load_from(std::istream& stream, std::optional<Device> device = std::nullopt);
   void load_from(const char* data, std::size_t size, std::optional<Device> device = std::nullopt);
@@ -102,7 +103,7 @@ inline InputArchive& operator>>(InputArchive& archive, Tensor& tensor) {
   archive.read("0", tensor);
   return archive;
 }
-// Anything with save(OutputArchive&) and load(InputArchive&): modules, optimisers, samplers.
+// Anything with save(OutputArchive&) and load(InputArchive&): modules, optimizers, samplers.
 template <class T>
 auto operator<<(OutputArchive& archive, const T& value) -> decltype(value.save(archive), archive) {
   value.save(archive);

@@ -37,12 +37,12 @@ class TENON_API Stream {
   DeviceType device_type() const { return device_.type(); }
   DeviceIndex device_index() const { return device_.index(); }
   int64_t id() const { return reinterpret_cast<int64_t>(stream_); }  // 0 for the default stream
-  // What it gets from now on waits for the event, or for all that the other stream has got so far.
+  // Work submitted from now on waits for the event, or for all work submitted to the other stream so far.
   void wait(const Event& event) const;
   void wait(const Stream& other) const;
-  bool query() const;        // whether it has nothing left to do
-  void synchronize() const;  // the host waits; raises what its kernels reported
-  // The vendor's handle, a cudaStream_t for example; null where the device has none.
+  bool query() const;        // whether all submitted work is complete
+  void synchronize() const;  // the host waits; throws the errors that its kernels reported
+  // The vendor's handle, a cudaStream_t for example; null if the device has none.
   void* native_handle() const;
   bool operator==(const Stream& o) const { return device_ == o.device_ && stream_ == o.stream_; }
   bool operator!=(const Stream& o) const { return !(*this == o); }
@@ -59,8 +59,8 @@ TENON_API std::ostream& operator<<(std::ostream& out, const Stream& s);
 // A device without an index is the current one of its type. ValueError for one that does not exist.
 TENON_API Stream default_stream(Device device = kCUDA);
 TENON_API Stream current_stream(Device device = kCUDA);
-// One of 32 a priority, each in turn; they are shared by all who ask. The lower the number, the sooner its work runs:
-// 0, to -3 where the device can tell so many apart.
+// One of 32 per priority, round robin; they are shared by all callers. The lower the number, the sooner its work runs:
+// 0, to -3 where the device can tell that many apart.
 TENON_API Stream stream_from_pool(Device device = kCUDA, int priority = 0);
 TENON_API void set_current_stream(const Stream& s);  // for this thread, of its device
 TENON_API Device current_device(DeviceType type = kCUDA);
@@ -81,7 +81,7 @@ class TENON_API Event {
   void recordOnce(const Stream& s) {
     if (!was_marked_for_recording()) record(s);
   }
-  void block(const Stream& s) const;  // what s gets from now on waits
+  void block(const Stream& s) const;  // work submitted to s from now on waits
   bool query() const { return !impl_ || impl_->query(); }
   void synchronize() const {
     if (impl_) impl_->synchronize();
@@ -93,7 +93,7 @@ class TENON_API Event {
   std::string ipc_handle();
 
  private:
-  core::EventImpl& made(Device device);
+  core::EventImpl& ensure_event(Device device);
   Device device_;
   EventFlag flag_;
   core::Ref<core::EventImpl> impl_;

@@ -96,9 +96,9 @@ class TENON_API Tensor {
   std::string toString() const { return type(); }
 
   // Data. The typed forms check T against the dtype and throw TypeError. Reading through const_data_ptr lets backends
-  // keep what they have made of the elements, packed weights for example; the others may be written through at any
+  // keep what they derived from the elements, packed weights for example; the others may be written through at any
   // time.
-  // The untyped ones also give the address of a device's memory; TypeError where that has none (opaque devices).
+  // The untyped ones also give the address of a device's memory; TypeError if it has none (opaque devices).
   void* data_ptr() const { return addressed().exposed_data(); }
   void* mutable_data_ptr() const { return data_ptr(); }
   const void* const_data_ptr() const { return addressed().host_data(); }
@@ -120,7 +120,7 @@ class TENON_API Tensor {
   T* data() const {
     return data_ptr<T>();
   }
-  // The memory is in use on that stream, too: once freed, it is not given away before the stream has passed this point.
+  // The memory is in use on that stream, too: once freed, it is not reused before the stream has passed this point.
   void record_stream(const Stream& s) const;
   Storage storage() const { return Storage(strided().storage); }
   bool has_storage() const { return defined() && !impl_->composite(); }
@@ -178,11 +178,12 @@ class TENON_API Tensor {
   }
   void remove_hook(unsigned pos) const;
 
-  // Moving.
+  // Moving to devices and dtypes.
   Tensor cpu() const;
-  // Of a layout other than strided: its parts, by the name that the layout gives them. They share this one's memory.
+  // Of a layout other than strided: its components, by the names that the layout gives them. They share this one's
+  // memory.
   Tensor component(std::string_view name) const;
-  bool layout_flag(std::string_view name) const;  // a fact that the layout keeps: "coalesced"
+  bool layout_flag(std::string_view name) const;  // a flag of the layout: "coalesced"
   Tensor cuda() const;
   Tensor pin_memory() const;
   Tensor toType(ScalarType t) const;
@@ -197,7 +198,7 @@ class TENON_API Tensor {
   const Tensor& resize_(IntArrayRef size, std::optional<MemoryFormat> f = std::nullopt) const;
   const Tensor& resize_as_(const Tensor& other) const { return resize_(other.sizes()); }
 
-  // Indexing: numbers, slices, None, Ellipsis, masks and index tensors (tenon/indexing.h).
+  // Indexing: integers, slices, None, Ellipsis, masks and index tensors (tenon/indexing.h).
   Tensor operator[](int64_t i) const;
   Tensor operator[](const Tensor& index) const;
   Tensor operator[](const Scalar& index) const;
@@ -225,7 +226,7 @@ class TENON_API Tensor {
 
 #include "tenon/tensor_methods.gen.h"
 
-  // A number is the dimension, as in libtorch; `unbiased` takes a bool.
+  // An integer is the dimension, as in libtorch; `unbiased` takes a bool.
   Tensor var(int dim) const { return var(IntArrayRef(int64_t{dim})); }
   Tensor std(int dim) const { return std(IntArrayRef(int64_t{dim})); }
 

@@ -28,7 +28,7 @@ class TensorOptions {
   TensorOptions(ScalarType d) : dtype_(d) {}
   TensorOptions(Device d) : device_(d) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
-  // "cuda:1". A template, so that the literal 0 is no null string and arange(0, 5, 0) has one meaning.
+  // "cuda:1". A template, so that the literal 0 is not a null string and arange(0, 5, 0) has one meaning.
   template <class T, class = std::enable_if_t<std::is_convertible_v<T&&, std::string_view>>>
   TensorOptions(T&& device) : device_(Device(std::string_view(device))) {}
   TensorOptions(Layout l) : layout_(l) {}
@@ -112,7 +112,7 @@ TENON_API std::string_view toString(Layout l);
 // "tenon.DoubleTensor", "tenon.cuda.sparse.DoubleTensor": what Tensor::type() says of a tensor with these options. A
 // layout is known by the first word of its name.
 TENON_API std::string type_string(const TensorOptions& o);
-// And back. ValueError for what is no such string, and for a device that no plugin brings.
+// And back. ValueError for any other string, and for a device that no plugin provides.
 TENON_API TensorOptions options_from_type(std::string_view type);
 
 inline TensorOptions dtype(ScalarType d) { return TensorOptions().dtype(d); }
@@ -147,7 +147,7 @@ class TENON_API Generator {
   core::Ref<core::GeneratorImpl> impl_;
 };
 
-// A new generator of a device, or the one that is used where none is given.
+// A new generator of a device, or the one that is used if none is given.
 TENON_API Generator make_generator(Device device, uint64_t seed = 0);
 TENON_API Generator default_generator(Device device = Device(kCPU));
 TENON_API void manual_seed(uint64_t seed);

@@ -14,7 +14,9 @@ void check(double p) {
   TENON_CHECK(p >= 0 && p <= 1, ValueError, "dropout probability must be within 0 and 1, got ", p);
 }
 
-Tensor finish(Tensor& input, const Tensor& dropped, bool inplace) { return inplace ? input.copy_(dropped) : dropped; }
+Tensor copy_if_inplace(Tensor& input, const Tensor& dropped, bool inplace) {
+  return inplace ? input.copy_(dropped) : dropped;
+}
 
 }  // namespace
 
@@ -26,27 +28,28 @@ Tensor dropout(Tensor input, const DropoutFuncOptions& options) {
 
 Tensor dropout1d(Tensor input, const DropoutFuncOptions& options) {
   check(options.p());
-  return finish(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
 }
 
 Tensor dropout2d(Tensor input, const Dropout2dFuncOptions& options) {
   check(options.p());
-  return finish(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
 }
 
 Tensor dropout3d(Tensor input, const Dropout3dFuncOptions& options) {
   check(options.p());
-  return finish(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_dropout(input, options.p(), options.training()), options.inplace());
 }
 
 Tensor alpha_dropout(Tensor input, const AlphaDropoutFuncOptions& options) {
   check(options.p());
-  return finish(input, tenon::alpha_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::alpha_dropout(input, options.p(), options.training()), options.inplace());
 }
 
 Tensor feature_alpha_dropout(Tensor input, const FeatureAlphaDropoutFuncOptions& options) {
   check(options.p());
-  return finish(input, tenon::feature_alpha_dropout(input, options.p(), options.training()), options.inplace());
+  return copy_if_inplace(input, tenon::feature_alpha_dropout(input, options.p(), options.training()),
+                         options.inplace());
 }
 
 }  // namespace functional

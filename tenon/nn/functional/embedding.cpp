@@ -13,7 +13,7 @@ Tensor one_hot(const Tensor& tensor, int64_t num_classes) { return tenon::one_ho
 namespace {
 
 // Shortens the rows of weight that are used and longer than max_norm; each such row once.
-void renormalise(const Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
+void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
   NoGradGuard no_grad;
   Tensor table = weight.detach();
   const Tensor used = std::get<0>(tenon::_unique2(indices.reshape({-1}))), rows = table.index_select(0, used);
@@ -27,7 +27,7 @@ struct Bags {
   Tensor input, offsets, factors;
 };
 
-Bags flat(const Tensor& input, const EmbeddingBagFuncOptions& options) {
+Bags flatten_bags(const Tensor& input, const EmbeddingBagFuncOptions& options) {
   Bags bags{input, options.offsets(), options.per_sample_weights()};
   TENON_CHECK(!bags.factors.defined() || input.sizes() == bags.factors.sizes(), ValueError,
               "embedding_bag: If per_sample_weights (", bags.factors.sizes(),
@@ -52,7 +52,7 @@ Bags flat(const Tensor& input, const EmbeddingBagFuncOptions& options) {
   return bags;
 }
 
-int64_t number_of(const EmbeddingBagFuncOptions& o) {
+int64_t mode_code(const EmbeddingBagFuncOptions& o) {
   const bool sum = o.mode().is<enumtype::kSum>(), max = o.mode().is<enumtype::kMax>();
   TENON_CHECK(!max || !o.scale_grad_by_freq(), ValueError,
               "embedding_bag: max mode does not support scaling the gradient by the frequency");
@@ -75,14 +75,14 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncO
                 rows - 1, "], got ", padding);
     if (padding < 0) padding += rows;
   }
-  if (options.max_norm()) renormalise(weight, input, *options.max_norm(), options.norm_type());
+  if (options.max_norm()) renormalize(weight, input, *options.max_norm(), options.norm_type());
   return tenon::embedding(weight, input, padding, options.scale_grad_by_freq(), options.sparse());
 }
 
 Tensor embedding_bag(const Tensor& input, const Tensor& weight, const EmbeddingBagFuncOptions& options) {
-  const Bags bags = flat(input, options);
-  const int64_t mode = number_of(options);
-  if (options.max_norm()) renormalise(weight, bags.input, *options.max_norm(), options.norm_type());
+  const Bags bags = flatten_bags(input, options);
+  const int64_t mode = mode_code(options);
+  if (options.max_norm()) renormalize(weight, bags.input, *options.max_norm(), options.norm_type());
   const std::optional<Tensor> factors = bags.factors.defined() ? std::optional<Tensor>(bags.factors) : std::nullopt;
   return std::get<0>(tenon::embedding_bag(weight, bags.input, bags.offsets, options.scale_grad_by_freq(), mode,
                                           options.sparse(), factors, options.include_last_offset(),

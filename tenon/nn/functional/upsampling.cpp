@@ -15,7 +15,7 @@ namespace {
 
 using enumtype::Name;
 
-// The size, or the factors, for the rows: one of them is absent.
+// The size, or the factors, for the operators: one of them is absent.
 struct Target {
   std::vector<int64_t> sizes;
   std::vector<double> factors;

@@ -147,12 +147,12 @@ ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArr
   std::array<int64_t, D> out;
   for (std::size_t i = 0; i < D; ++i) {
     const int64_t size = input.size(static_cast<int64_t>(i) - static_cast<int64_t>(D));
-    const int64_t least =
+    const int64_t min_size =
         (size - 1) * (*o.stride())[i] - 2 * (*o.padding())[i] + (*o.dilation())[i] * ((*o.kernel_size())[i] - 1) + 1;
-    out[i] = (*output_size)[skip + i] - least;
+    out[i] = (*output_size)[skip + i] - min_size;
     TENON_CHECK(out[i] >= 0 && out[i] < (*o.stride())[i], ValueError, "ConvTranspose", D, "d: output_size ",
-                *output_size, " is out of reach in dimension ", i, ": allowed [", least, ", ",
-                least + (*o.stride())[i] - 1, "]");
+                *output_size, " is out of reach in dimension ", i, ": allowed [", min_size, ", ",
+                min_size + (*o.stride())[i] - 1, "]");
   }
   return ExpandingArray<D>(out);
 }

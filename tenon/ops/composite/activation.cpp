@@ -19,7 +19,7 @@ bool tanh_form(const char* op, std::string_view approximate) {
 
 Tensor relu6(const Tensor& self) { return tenon::hardtanh(self, 0, 6); }
 
-// One weight for all, or one a channel (dimension 1).
+// One weight for all, or one per channel (dimension 1).
 Tensor prelu(const Tensor& self, const Tensor& weight) {
   const int64_t channels = self.dim() > 1 ? self.size(1) : 1;
   TENON_CHECK(weight.dim() <= 1, ValueError, "prelu: weight must have one dimension at most, got ", weight.dim());

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tenon/ops/attention.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
 #include "tenon/ops.h"
-#include "tenon/ops/attention.h"
 #include "tenon/ops/composite.gen.h"
 
 namespace tenon::composite {
 namespace {
 
-// Whether a mask can be expanded to a matrix of scores for each of query's heads, and does not make more of them.
+// Whether a mask can be expanded to a matrix of scores for each of query's heads, without adding heads.
 bool fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   if (mask.dim() > q.dim()) return false;
   for (int64_t d = 1; d <= mask.dim(); ++d) {
@@ -18,17 +18,18 @@ bool fits(const Tensor& mask, const Tensor& q, const Tensor& k) {
   return true;
 }
 
-// Whether the device has a kernel for the whole, which keeps nothing for a gradient. Where decompositions are refused
-// the steps have kernels, while that one may decline.
+// Whether the device has a fused kernel, which saves nothing for a gradient. If decompositions are forbidden, the
+// separate operators have kernels, while the fused one may decline.
 bool is_fusable(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
   if (q.dim() > 4 || core::fallback() == core::Fallback::Forbid) return false;
   const int64_t n = q.dim();
-  const auto alike = [&](const Tensor& t) {
+  const auto is_uniform = [&](const Tensor& t) {
     return t.dim() == n &&
            t.sizes().slice(0, static_cast<std::size_t>(n - 2)) == q.sizes().slice(0, static_cast<std::size_t>(n - 2)) &&
            t.scalar_type() == q.scalar_type() && t.device() == q.device() && t.layout() == kStrided;
   };
-  if (!alike(q) || !alike(k) || !alike(v) || k.size(-1) != q.size(-1) || k.size(-2) != v.size(-2)) return false;
+  if (!is_uniform(q) || !is_uniform(k) || !is_uniform(v) || k.size(-1) != q.size(-1) || k.size(-2) != v.size(-2))
+    return false;
   if (mask.defined() && !fits(mask, q, k)) return false;
   for (const Tensor* t : {&q, &k, &v, &mask}) {
     if (GradMode::is_enabled() && t->defined() && t->requires_grad()) return false;
@@ -45,11 +46,11 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& ma
   const Tensor query = with_four_dims(q), key = with_four_dims(k);
   std::optional<Tensor> bias;
   if (mask.defined()) {
-    const Tensor numbers = mask.scalar_type() == kBool
-                               ? tenon::zeros(mask.sizes(), TensorOptions(kFloat).device(q.device()))
-                                     .masked_fill(tenon::logical_not(mask), attention::kNoPart)
-                               : mask.to(kFloat);
-    bias = numbers.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
+    const Tensor additive = mask.scalar_type() == kBool
+                                ? tenon::zeros(mask.sizes(), TensorOptions(kFloat).device(q.device()))
+                                      .masked_fill(tenon::logical_not(mask), attention::kNoPart)
+                                : mask.to(kFloat);
+    bias = additive.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
   }
   const Tensor out = tenon::_fused_attention(query, key, with_four_dims(v), bias, is_causal, scale);
   std::vector<int64_t> sizes = q.sizes().vec();
@@ -81,11 +82,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   }
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
   if (query.scalar_type() != kHalf && query.scalar_type() != kBFloat16) {
-    return attention::by_steps(query, k, v, mask, dropout_p, is_causal, factor);
+    return attention::decomposed(query, k, v, mask, dropout_p, is_causal, factor);
   }
   if (dropout_p == 0 && is_fusable(query, k, v, mask)) return fused(query, k, v, mask, is_causal, factor);
   const Tensor bias = masked && mask.is_floating_point() ? mask.to(kFloat) : mask;  // scores are kept in float
-  return attention::by_steps(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p, is_causal, factor)
+  return attention::decomposed(query.to(kFloat), k.to(kFloat), v.to(kFloat), bias, dropout_p, is_causal, factor)
       .to(query.scalar_type());
 }
 

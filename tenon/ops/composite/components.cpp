@@ -41,9 +41,9 @@ std::vector<int64_t> size_of_components(const Tensor& indices, const Tensor& val
   TENON_CHECK(values.dim() > 0, ValueError, "values must have one dimension or more");
   std::vector<int64_t> sizes(static_cast<std::size_t>(indices.size(0)), 0);
   if (indices.size(1) > 0) {
-    const Tensor most = indices.amax({1}).to(kCPU).to(kLong);
+    const Tensor largest = indices.amax({1}).to(kCPU).to(kLong);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      sizes[i] = std::max<int64_t>(most[static_cast<int64_t>(i)].item<int64_t>() + 1, 0);
+      sizes[i] = std::max<int64_t>(largest[static_cast<int64_t>(i)].item<int64_t>() + 1, 0);
     }
   }
   for (int64_t d = 1; d < values.dim(); ++d) sizes.push_back(values.size(d));

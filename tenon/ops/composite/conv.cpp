@@ -11,7 +11,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// What a convolution is called with, beside its tensors.
+// The arguments of a convolution other than its tensors.
 struct Parameters {
   IntArrayRef stride, padding, dilation;
   bool transposed = false;
@@ -41,7 +41,7 @@ Tensor convolve_named(const char* name, int64_t nd, const Tensor& input, const T
                       IntArrayRef dilation, int64_t groups) {
   Sizes pads(static_cast<std::size_t>(nd), 0);
   if (padding == "valid") return convolve(name, nd, input, weight, bias, {stride, pads, dilation, false, {}, groups});
-  TENON_CHECK(padding == "same", ValueError, name, ": padding must be \"valid\", \"same\" or numbers, got \"", padding,
+  TENON_CHECK(padding == "same", ValueError, name, ": padding must be \"valid\", \"same\" or integers, got \"", padding,
               "\"");
   TENON_CHECK(weight.dim() == nd + 2, ValueError, name, ": expected ", nd + 2, "-D weight, got ", weight.dim(), "-D");
   Sizes extra(static_cast<std::size_t>(2 * nd), 0);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Copies, casts, comparisons of whole tensors, and rows that rearrange.
+// Copies, casts, comparisons of whole tensors, and operators that rearrange elements.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -81,7 +81,7 @@ Tensor to_dense(const Tensor& self, std::optional<ScalarType> dtype, std::option
 }
 
 Scalar item(const Tensor& self) {
-  TENON_CHECK(self.numel() == 1, ValueError, "item: only one-element tensors become a host number; this has ",
+  TENON_CHECK(self.numel() == 1, ValueError, "item: only one-element tensors convert to a scalar; this one has ",
               self.numel());
   return core::item(*self.unsafeGetTensorImpl());
 }
@@ -184,7 +184,7 @@ Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
 
 namespace {
 
-// Where each position of a dimension comes from whose border is reflected or replicated.
+// The source of each position of a dimension whose border is reflected or replicated.
 int64_t padded_source(std::string_view mode, int64_t at, int64_t size) {
   if (mode == "replicate") return std::clamp<int64_t>(at, 0, size - 1);
   if (at < 0) at = -at;
@@ -193,8 +193,8 @@ int64_t padded_source(std::string_view mode, int64_t at, int64_t size) {
 
 Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std::string_view mode) {
   const int64_t size = self.size(d), n = (core::Size(size) + before + after).get("pad", "a size of the result");
-  constexpr int64_t kMost = int64_t{1} << 62;
-  TENON_CHECK(before > -kMost && after > -kMost, ValueError, "pad: ", before, " and ", after, " are too large");
+  constexpr int64_t kLimit = int64_t{1} << 62;
+  TENON_CHECK(before > -kLimit && after > -kLimit, ValueError, "pad: ", before, " and ", after, " are too large");
   TENON_CHECK(n >= 0 && size > 0, ValueError, "pad: dimension ", d, " of size ", size, " cannot be padded by ", before,
               " and ", after);
   bool reflect = mode == "reflect", circular = mode == "circular";
@@ -215,7 +215,7 @@ Tensor pad_dim(const Tensor& self, int64_t d, int64_t before, int64_t after, std
   return self.index_select(d, index.to(self.device()));
 }
 
-// By the rows for planes of one to three dimensions.
+// By the operators for one to three spatial dimensions.
 Tensor pad_planes(const Tensor& self, IntArrayRef pad, bool reflect) {
   switch (pad.size()) {
     case 2:

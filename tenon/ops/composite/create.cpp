@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "tenon/ops/factory.h"
 #include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/factory.h"
 
 namespace tenon::composite {
 namespace {
@@ -66,7 +66,7 @@ Tensor new_full(const Tensor& self, IntArrayRef size, const Scalar& v, const Ten
   return tenon::full(size, v, like(self, o));
 }
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& o) {
-  // In a short float a number beyond it is an infinity.
+  // In a 16-bit float a value beyond it is an infinity.
   const ScalarType t = o.dtype_opt().value_or(get_default_dtype());
   if (t != kHalf && t != kBFloat16) return empty(IntArrayRef(), plain(o)).fill_(s);
   return empty(IntArrayRef(), plain(o).dtype(kDouble)).fill_(s).to(t);
@@ -146,8 +146,8 @@ Tensor triangle_indices(int64_t row, int64_t n, const TensorOptions& o, From fro
 
 void check_matrix(const char* op, int64_t row, int64_t col) {
   TENON_CHECK(row >= 0 && col >= 0, ValueError, op, ": sizes ", row, " and ", col, " must not be negative");
-  constexpr int64_t kMost = int64_t{1} << 61;
-  TENON_CHECK(row <= kMost && col <= kMost, ValueError, op, ": sizes ", row, " and ", col, " are too large");
+  constexpr int64_t kLimit = int64_t{1} << 61;
+  TENON_CHECK(row <= kLimit && col <= kLimit, ValueError, op, ": sizes ", row, " and ", col, " are too large");
 }
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products by letters: every operand gets the dimensions of all letters, in one order, then pairs meet in bmm.
+// Sums of products by letters: every operand gets the dimensions of all letters, in one order, then pairs are
+// multiplied by bmm.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -17,7 +18,7 @@ using Sizes = std::vector<int64_t>;
 using Labels = std::vector<int>;
 
 constexpr int kLetters = 52;   // A to Z, a to z; the dimensions of "..." come after them
-constexpr int kEllipsis = -1;  // in labels that are not spread yet
+constexpr int kEllipsis = -1;  // in labels that are not expanded yet
 
 struct Term {
   Labels labels;
@@ -47,13 +48,13 @@ Term read_term(std::string_view s, std::string_view equation) {
 
 std::string letter(int label) { return std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)); }
 
-// The equation, spread over the dimensions of the operands.
+// The equation, expanded to the dimensions of the operands.
 class Equation {
  public:
   Equation(std::string_view equation, TensorList operands) : equation_(equation) {
     const std::size_t arrow = equation.find("->");
     read_operands(equation.substr(0, arrow), operands);
-    spread_ellipsis(operands);
+    expand_ellipsis(operands);
     for (const Labels& l : terms) {
       for (int label : l) ++count_[static_cast<std::size_t>(label)];
     }
@@ -88,7 +89,7 @@ class Equation {
   }
 
   // The dimensions of an ellipsis are counted from its end, so that operands broadcast.
-  void spread_ellipsis(TensorList operands) {
+  void expand_ellipsis(TensorList operands) {
     std::vector<int64_t> extra(read_.size());
     for (std::size_t i = 0; i < read_.size(); ++i) {
       const int64_t named = static_cast<int64_t>(read_[i].labels.size()) - (read_[i].ellipsis ? 1 : 0);
@@ -100,10 +101,10 @@ class Equation {
       if (read_[i].ellipsis) hidden_ = std::max(hidden_, extra[i]);
     }
     count_.assign(static_cast<std::size_t>(kLetters + hidden_), 0);
-    for (std::size_t i = 0; i < read_.size(); ++i) terms.push_back(spread(read_[i].labels, extra[i]));
+    for (std::size_t i = 0; i < read_.size(); ++i) terms.push_back(expand_labels(read_[i].labels, extra[i]));
   }
 
-  Labels spread(const Labels& labels, int64_t width) const {
+  Labels expand_labels(const Labels& labels, int64_t width) const {
     Labels out;
     for (int label : labels) {
       if (label != kEllipsis) {
@@ -116,14 +117,14 @@ class Equation {
   }
 
   void implicit_output() {
-    output = spread({kEllipsis}, hidden_);
+    output = expand_labels({kEllipsis}, hidden_);
     for (int l = 0; l < kLetters; ++l) {
       if (count_[static_cast<std::size_t>(l)] == 1) output.push_back(l);
     }
   }
 
   void explicit_output(const Term& term) {
-    output = spread(term.labels, hidden_);
+    output = expand_labels(term.labels, hidden_);
     for (std::size_t i = 0; i < output.size(); ++i) {
       if (output[i] >= kLetters) continue;
       TENON_CHECK(std::find(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(i), output[i]) ==
@@ -225,7 +226,7 @@ void check_sizes(const std::vector<Tensor>& operands, const Labels& order) {
 }
 
 // Takes two operands out and puts their product at the end; sums over what no other operand and no output has.
-void meet(std::vector<Tensor>& operands, std::size_t i, std::size_t j, std::size_t kept) {
+void contract_pair(std::vector<Tensor>& operands, std::size_t i, std::size_t j, std::size_t kept) {
   const Tensor left = operands[i], right = operands[j];
   operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(std::max(i, j)));
   operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(std::min(i, j)));
@@ -260,7 +261,7 @@ Tensor einsum(std::string_view equation, TensorList tensors, OptionalIntArrayRef
     const int64_t n = static_cast<int64_t>(operands.size());
     TENON_CHECK(i >= 0 && j >= 0 && i < n && j < n && i != j, ValueError, "einsum(): invalid contraction (", i, ", ", j,
                 ") in the path: there are ", n, " operands left");
-    meet(operands, static_cast<std::size_t>(i), static_cast<std::size_t>(j), kept);
+    contract_pair(operands, static_cast<std::size_t>(i), static_cast<std::size_t>(j), kept);
   }
   Tensor out = operands[0];
   for (int64_t d = rank; d-- > static_cast<int64_t>(kept);) out = out.squeeze(d);

@@ -20,8 +20,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t a = wrap("diag_embed", dim1, rank), b = wrap("diag_embed", dim2, rank);
   TENON_CHECK(a != b, ValueError, "diag_embed: dim1 and dim2 are both dimension ", a);
   std::vector<int64_t> sizes = self.sizes().vec();
-  const core::Size beside = offset < 0 ? core::Size(0) - offset : core::Size(offset);
-  const int64_t side = (beside + sizes.back()).get("diag_embed", "the size of the result");
+  const core::Size shift = offset < 0 ? core::Size(0) - offset : core::Size(offset);
+  const int64_t side = (shift + sizes.back()).get("diag_embed", "the size of the result");
   sizes.pop_back();
   sizes.insert(sizes.begin() + std::min(a, b), side);
   sizes.insert(sizes.begin() + std::max(a, b), side);
@@ -39,7 +39,7 @@ Tensor diagflat(const Tensor& self, int64_t offset) { return self.reshape({-1}).
 namespace {
 
 // Where the elements of blocks of these shapes are in a matrix of `columns` columns, block after block.
-std::vector<int64_t> diagonal_places(const std::vector<Tensor>& blocks, int64_t columns) {
+std::vector<int64_t> diagonal_positions(const std::vector<Tensor>& blocks, int64_t columns) {
   std::vector<int64_t> places;
   int64_t row = 0, column = 0;
   for (const Tensor& t : blocks) {
@@ -72,7 +72,7 @@ Tensor block_diag(TensorList tensors) {
   const int64_t height = rows.get("block_diag", "a size of the result"),
                 width = columns.get("block_diag", "a size of the result");
   Tensor out = tenon::zeros({height, width}, joined.options().requires_grad(false));
-  const Tensor places = tenon::tensor(diagonal_places(blocks, width), TensorOptions(kLong)).to(joined.device());
+  const Tensor places = tenon::tensor(diagonal_positions(blocks, width), TensorOptions(kLong)).to(joined.device());
   return out.view({-1}).scatter_(0, places, joined).view({height, width});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Indexing rows over _index, index_put, gather and scatter.
+// Indexing operators over _index, index_put, gather and scatter.
 #include <algorithm>
 #include <vector>
 
@@ -79,7 +79,7 @@ Tensor take(const Tensor& self, const Tensor& index) {
 
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   TENON_CHECK(index.numel() == source.numel(), ValueError, "put: 'index' holds ", index.numel(),
-              " numbers but 'source' ", source.numel());
+              " indices but 'source' ", source.numel());
   std::optional<Tensor> at[] = {index.reshape({-1})};
   return self.reshape({-1})
       .index_put(ArrayRef<std::optional<Tensor>>(at), source.reshape({-1}), accumulate)
@@ -122,10 +122,10 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   if (self.numel() == 0) {
     TENON_CHECK(num_classes > 0, ValueError, "one_hot: the number of classes of an empty tensor must be given");
   } else {
-    int64_t least = self.min().item().toLong(), most = self.max().item().toLong();
-    TENON_CHECK(least >= 0, ValueError, "one_hot: class ", least, " is negative");
-    if (num_classes == -1) num_classes = (core::Size(most) + 1).get("one_hot", "the number of classes");
-    TENON_CHECK(most < num_classes, ValueError, "one_hot: class ", most, " must be below the number of classes ",
+    int64_t smallest = self.min().item().toLong(), largest = self.max().item().toLong();
+    TENON_CHECK(smallest >= 0, ValueError, "one_hot: class ", smallest, " is negative");
+    if (num_classes == -1) num_classes = (core::Size(largest) + 1).get("one_hot", "the number of classes");
+    TENON_CHECK(largest < num_classes, ValueError, "one_hot: class ", largest, " must be below the number of classes ",
                 num_classes);
   }
   std::vector<int64_t> shape = self.sizes().vec();

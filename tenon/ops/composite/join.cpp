@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows over cat.
+// Operators over cat.
 #include <vector>
 
 #include "tenon/core/error.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Norms over the row norm, and vector products.
+// Norms over `norm`, and vector products.
 #include <cmath>
 
 #include "tenon/core/error.h"
@@ -15,7 +15,7 @@ namespace {
 using core::text;
 using OptDtype = std::optional<ScalarType>;
 
-void need_floating(const char* name, const Tensor& self, const OptDtype& dtype) {
+void check_floating(const char* name, const Tensor& self, const OptDtype& dtype) {
   TENON_CHECK(isFloatingType(self.scalar_type()), TypeError, name, ": Expected a floating point tensor as input. Got ",
               toString(self.scalar_type()));
   TENON_CHECK(!dtype || isFloatingType(*dtype), TypeError, name, ": dtype must be floating, got ",
@@ -43,14 +43,14 @@ int64_t dim_of_three(const Tensor& self) {
 
 Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
                           OptDtype dtype) {
-  need_floating("linalg.vector_norm", self, dtype);
+  check_floating("linalg.vector_norm", self, dtype);
   const Tensor x = dtype ? self.to(*dtype) : self;
   return tenon::norm(x, ord, dim ? *dim : IntArrayRef(), keepdim);
 }
 
 Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim, bool keepdim, OptDtype dtype) {
   const char* name = "linalg.matrix_norm";
-  need_floating(name, self, dtype);
+  check_floating(name, self, dtype);
   auto [rows, columns] = matrix_dims(name, self, dim);
   const double p = ord.toDouble(), size = std::abs(p);
   TENON_CHECK(size == 1 || size == 2 || std::isinf(size), ValueError, name, ": Order ", p, " not supported.");
@@ -59,14 +59,14 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
   if (std::isinf(size)) std::swap(rows, columns);
   // Sums along `rows`, then the extremum of what is left.
   const Tensor x = dtype ? self.to(*dtype) : self, sums = tenon::norm(x, 1, {rows}, true);
-  const Tensor most = p > 0 ? tenon::amax(sums, {columns}, true) : tenon::amin(sums, {columns}, true);
-  return keepdim ? most : most.squeeze(std::max(rows, columns)).squeeze(std::min(rows, columns));
+  const Tensor extremum = p > 0 ? tenon::amax(sums, {columns}, true) : tenon::amin(sums, {columns}, true);
+  return keepdim ? extremum : extremum.squeeze(std::max(rows, columns)).squeeze(std::min(rows, columns));
 }
 
 Tensor linalg_matrix_norm_str_ord(const Tensor& self, std::string_view ord, IntArrayRef dim, bool keepdim,
                                   OptDtype dtype) {
   const char* name = "linalg.matrix_norm";
-  need_floating(name, self, dtype);
+  check_floating(name, self, dtype);
   const auto [rows, columns] = matrix_dims(name, self, dim);
   TENON_CHECK(ord == "fro" || ord == "nuc", ValueError, name, ": Order ", ord, " not supported.");
   TENON_CHECK(ord == "fro", NotImplementedError, name,
@@ -120,7 +120,7 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
     if (d != own) others.push_back(d);
   }
   const Tensor length = tenon::linalg_vector_norm(wide(self), p, others, true);
-  // Not quite to the limit, so that it is not passed by rounding.
+  // Slightly below the limit, so that rounding does not exceed it.
   const Tensor factor = tenon::where(length > maxnorm, maxnorm / (length + 1e-7), 1);
   return rounded(wide(self) * factor, self);
 }

@@ -13,7 +13,7 @@
 namespace tenon::composite {
 namespace {
 
-// A loss has the dtype of the one operand that libtorch computes it into, whatever stands beside it.
+// A loss has the dtype of the one operand that libtorch computes it into, whatever the dtype of the other.
 Tensor in_dtype_of(const Tensor& operand, const Tensor& loss) {
   return isFloatingType(operand.scalar_type()) ? as(loss, operand.scalar_type()) : loss;
 }
@@ -79,7 +79,7 @@ namespace {
 
 // The target in the shape of the input, where it has that but for dimensions of size 1, as torch has it: a column of
 // outputs meets a vector of labels element by element, and is not broadcast to a square.
-Tensor fitted(const char* op, const Tensor& target, const Tensor& input) {
+Tensor reshape_target(const char* op, const Tensor& target, const Tensor& input) {
   if (target.sizes() == input.sizes()) return target;
   const std::vector<int64_t> from = target.squeeze().sizes().vec(), to = input.squeeze().sizes().vec();
   bool fits = from.size() <= to.size();
@@ -98,7 +98,7 @@ void check_shape(const char* op, const Tensor& loss, const char* what, const Ten
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                             int64_t reduction) {
-  const Tensor x = wide(self), t = wide(fitted("binary_cross_entropy", target, self));
+  const Tensor x = wide(self), t = wide(reshape_target("binary_cross_entropy", target, self));
   const bool recorded = GradMode::is_enabled() && (x.requires_grad() || t.requires_grad());
   Tensor loss = recorded ? BinaryCrossEntropy::apply(x, t) : clamped_entropy(x, t);
   if (weight && weight->defined()) loss = loss * wide(*weight);

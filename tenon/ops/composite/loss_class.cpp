@@ -46,7 +46,7 @@ Tensor nll_loss_nd(const Tensor& self, const Tensor& target, const std::optional
 namespace {
 
 // [C] placed at dimension `at` of `ndim`.
-Tensor along(const Tensor& weight, int64_t ndim, int64_t at) {
+Tensor reshape_along(const Tensor& weight, int64_t ndim, int64_t at) {
   std::vector<int64_t> sizes(static_cast<std::size_t>(ndim), 1);
   sizes[static_cast<std::size_t>(at)] = weight.numel();
   return weight.reshape(sizes);
@@ -60,7 +60,7 @@ Tensor against_probabilities(const Tensor& self, Tensor target, const std::optio
   const int64_t classes = self.size(class_dim);
   if (smoothing > 0) target = target * (1 - smoothing) + smoothing / static_cast<double>(classes);
   Tensor loss = tenon::log_softmax(self, class_dim) * target;
-  if (weight && weight->defined()) loss = loss * along(*weight, self.dim(), class_dim);
+  if (weight && weight->defined()) loss = loss * reshape_along(*weight, self.dim(), class_dim);
   if (reduction == kReduceNone) return -loss.sum({class_dim});
   if (reduction == kReduceSum) return -loss.sum();
   return -loss.sum() / (static_cast<double>(self.numel()) / static_cast<double>(classes));
@@ -70,7 +70,8 @@ Tensor smoothed(const Tensor& log_probability, const Tensor& target, const std::
                 int64_t reduction, int64_t ignore_index, double smoothing, int64_t class_dim) {
   const bool weighted = weight && weight->defined();
   const Tensor nll = tenon::nll_loss_nd(log_probability, target, weight, reduction, ignore_index);
-  const Tensor all = weighted ? log_probability * along(*weight, log_probability.dim(), class_dim) : log_probability;
+  const Tensor all =
+      weighted ? log_probability * reshape_along(*weight, log_probability.dim(), class_dim) : log_probability;
   const Tensor ignored = target == ignore_index;
   Tensor smooth = -all.sum({class_dim}).masked_fill(ignored, 0);
   if (reduction == kReduceSum) smooth = smooth.sum();

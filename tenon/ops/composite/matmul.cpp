@@ -52,7 +52,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 }
 
 // A batch of matrices times one matrix is one taller matrix times it.
-Tensor folded(const Tensor& a, const Tensor& b) {
+Tensor matmul_flattened(const Tensor& a, const Tensor& b) {
   Sizes shape = a.sizes().vec();
   const int64_t inner = shape.back(), rows = product(IntArrayRef(shape).slice(0, shape.size() - 1));
   shape.pop_back();
@@ -71,7 +71,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   if (a == 2 && b == 1) return self.mv(other);
   if (a == 1 && b == 2) return self.unsqueeze(0).mm(other).squeeze(0);
   if (a == 2 && b == 2) return self.mm(other);
-  if (b <= 2) return folded(self, other);
+  if (b <= 2) return matmul_flattened(self, other);
   if (a == 1) return tenon::matmul(self.unsqueeze(0), other).squeeze(-2);
   return batched(self, other);
 }
@@ -161,8 +161,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   const Tensor own = beta.equal(0)   ? self.masked_fill(tenon::ones_like(self, TensorOptions().dtype(kBool)), 0)
                      : beta.equal(1) ? wide(self)
                                      : wide(self) * beta;
-  const bool number = self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
-  const ScalarType to = number ? narrow : result;
+  const bool narrow_scalar = self.dim() == 0 && isFloatingType(narrow);  // which does not widen the product
+  const ScalarType to = narrow_scalar ? narrow : result;
   return is_short_float(to) ? as(own + scaled, to) : own + scaled;
 }
 

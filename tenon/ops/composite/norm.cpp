@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation over the fused rows.
+// Normalization over the fused operators.
 #include <limits>
 
 #include "tenon/core/error.h"
@@ -19,7 +19,7 @@ std::optional<Tensor> repeated(const std::optional<Tensor>& t, int64_t times) {
   return t->repeat({times});
 }
 
-void need_statistics(const std::optional<Tensor>& mean, const std::optional<Tensor>& var) {
+void check_statistics(const std::optional<Tensor>& mean, const std::optional<Tensor>& var) {
   TENON_CHECK(given(mean) && given(var), ValueError,
               "batch_norm: running_mean and running_var must be given in evaluation");
 }
@@ -32,7 +32,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const 
                                                      const std::optional<Tensor>& running_var, bool training,
                                                      double momentum, double eps) {
   if (training) return tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps);
-  need_statistics(running_mean, running_var);
+  check_statistics(running_mean, running_var);
   const Tensor out = tenon::_batch_norm_eval(input, weight, bias, *running_mean, *running_var, eps);
   return {out, tenon::empty({0}, input.options()), tenon::empty({0}, input.options())};
 }
@@ -43,7 +43,7 @@ Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight, cons
   if (training) {
     return std::get<0>(tenon::_batch_norm_train(input, weight, bias, running_mean, running_var, momentum, eps));
   }
-  need_statistics(running_mean, running_var);
+  check_statistics(running_mean, running_var);
   return tenon::_batch_norm_eval(input, weight, bias, *running_mean, *running_var, eps);
 }
 
@@ -128,7 +128,7 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, doub
   TENON_CHECK(size > 0, ValueError, "local_response_norm: argument 'size' must be positive, got ", size);
   const int64_t n = input.size(0), channels = input.size(1);
   if (input.numel() == 0) return input;
-  // Channels become the line over which a window moves.
+  // Channels become the dimension that the window moves over.
   const Tensor x = wide(input), squares = (x * x).reshape({n, 1, channels, -1});
   const Tensor padded = tenon::constant_pad_nd(squares, {0, 0, size / 2, (size - 1) / 2});
   const Tensor mean = tenon::avg_pool2d(padded, {size, 1}, {1, 1}).reshape(input.sizes());

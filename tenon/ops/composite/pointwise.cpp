@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise rows that are compositions of others, and second names.
+// Pointwise operators that are compositions of others, and aliases.
 #include <cmath>
 #include <limits>
 
@@ -166,16 +166,16 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
                   std::optional<double> neginf) {
   const ScalarType t = self.scalar_type();
   if (!isFloatingType(t)) return self.clone();
-  const double most = t == kDouble  ? std::numeric_limits<double>::max()
-                      : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
-                      : t == kHalf  ? 65504.0
-                                    : 3.3895313892515355e38;
+  const double largest = t == kDouble  ? std::numeric_limits<double>::max()
+                         : t == kFloat ? static_cast<double>(std::numeric_limits<float>::max())
+                         : t == kHalf  ? 65504.0
+                                       : 3.3895313892515355e38;
   const double inf = std::numeric_limits<double>::infinity();
-  // A number beyond the dtype is its infinity.
-  const auto held = [&](double v) { return std::fabs(v) > most ? std::copysign(inf, v) : v; };
+  // A value beyond the dtype's range is its infinity.
+  const auto held = [&](double v) { return std::fabs(v) > largest ? std::copysign(inf, v) : v; };
   Tensor r = tenon::where(tenon::isnan(self), held(nan.value_or(0)), self);
-  r = tenon::where(self == inf, held(posinf.value_or(most)), r);
-  return tenon::where(self == -inf, held(neginf.value_or(-most)), r);
+  r = tenon::where(self == inf, held(posinf.value_or(largest)), r);
+  return tenon::where(self == -inf, held(neginf.value_or(-largest)), r);
 }
 
 Tensor logaddexp2(const Tensor& self, const Tensor& other) {
@@ -184,7 +184,7 @@ Tensor logaddexp2(const Tensor& self, const Tensor& other) {
 }
 Tensor ldexp_Tensor(const Tensor& self, const Tensor& other) {
   if (isFloatingType(other.scalar_type())) return rounded(wide(self) * tenon::pow(2.0, wide(other)), self, other);
-  // Integers only count. Powers in double and in three steps: 2^1500 is none there, but 1e-300 * 2^1500 is a number.
+  // Integer exponents: three factors in double, as 2^1500 overflows but 1e-300 * 2^1500 does not.
   const ScalarType t = isFloatingType(self.scalar_type()) ? self.scalar_type() : get_default_dtype();
   const Tensor n = other.to(kLong).clamp(-2200, 2200), first = tenon::div(n, 3, "trunc"), rest = n - first * 2;
   const Tensor step = tenon::pow(2.0, first.to(kDouble));

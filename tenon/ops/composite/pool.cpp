@@ -8,7 +8,7 @@
 namespace tenon::composite {
 namespace {
 
-int64_t only(const char* name, const char* argument, IntArrayRef v) {
+int64_t single_entry(const char* name, const char* argument, IntArrayRef v) {
   TENON_CHECK(v.size() == 1, ValueError, name, ": ", argument, " needs 1 entry, got ", core::text(v));
   return v[0];
 }
@@ -23,10 +23,11 @@ void check_line(const char* name, const Tensor& self) {
 std::tuple<Tensor, Tensor> max_line(const char* name, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                     IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   check_line(name, self);
-  const int64_t k = only(name, "kernel_size", kernel_size), s = stride.empty() ? k : only(name, "stride", stride);
+  const int64_t k = single_entry(name, "kernel_size", kernel_size),
+                s = stride.empty() ? k : single_entry(name, "stride", stride);
   auto [out, indices] =
-      tenon::max_pool2d_with_indices(self.unsqueeze(-2), {1, k}, {1, s}, {0, only(name, "padding", padding)},
-                                     {1, only(name, "dilation", dilation)}, ceil_mode);
+      tenon::max_pool2d_with_indices(self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)},
+                                     {1, single_entry(name, "dilation", dilation)}, ceil_mode);
   return {out.squeeze(-2), indices.squeeze(-2)};
 }
 
@@ -66,8 +67,9 @@ Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   bool count_include_pad) {
   const char* name = "avg_pool1d";
   check_line(name, self);
-  const int64_t k = only(name, "kernel_size", kernel_size), s = stride.empty() ? k : only(name, "stride", stride);
-  return tenon::avg_pool2d(self.unsqueeze(-2), {1, k}, {1, s}, {0, only(name, "padding", padding)}, ceil_mode,
+  const int64_t k = single_entry(name, "kernel_size", kernel_size),
+                s = stride.empty() ? k : single_entry(name, "stride", stride);
+  return tenon::avg_pool2d(self.unsqueeze(-2), {1, k}, {1, s}, {0, single_entry(name, "padding", padding)}, ceil_mode,
                            count_include_pad, std::nullopt)
       .squeeze(-2);
 }

@@ -8,7 +8,7 @@
 namespace tenon::composite {
 namespace {
 
-struct Question {
+struct QuantileArgs {
   const char* name;
   std::optional<int64_t> dim;
   bool keepdim;
@@ -16,7 +16,7 @@ struct Question {
   bool ignore_nan;
 };
 
-void check(const Question& how, const Tensor& self, const Tensor& q) {
+void check_quantile(const QuantileArgs& how, const Tensor& self, const Tensor& q) {
   const std::string_view i = how.interpolation;
   TENON_CHECK(self.numel() > 0, ValueError, how.name, "() input tensor must be non-empty");
   TENON_CHECK(q.dim() <= 1, ValueError, how.name, "() q must be a scalar or 1D tensor, got ", q.dim(), " dimensions");
@@ -31,8 +31,8 @@ void check(const Question& how, const Tensor& self, const Tensor& q) {
   TENON_CHECK(inside.all().item<bool>(), ValueError, how.name, "() q must be in the range [0, 1]");
 }
 
-// The places of the fractions in `sorted`, whose last dimension they take.
-Tensor places(const Question& how, const Tensor& sorted, const Tensor& q) {
+// The positions of the fractions in `sorted`, whose last dimension they take.
+Tensor fraction_positions(const QuantileArgs& how, const Tensor& sorted, const Tensor& q) {
   const int64_t last = sorted.size(-1) - 1;
   const Tensor nans = tenon::isnan(sorted.detach());
   if (how.ignore_nan) {
@@ -43,7 +43,7 @@ Tensor places(const Question& how, const Tensor& sorted, const Tensor& q) {
   return tenon::where(nans.any(-1, true), last, q * last);
 }
 
-Tensor read(const Question& how, const Tensor& sorted, const Tensor& at) {
+Tensor interpolate_at(const QuantileArgs& how, const Tensor& sorted, const Tensor& at) {
   if (how.interpolation == "lower") return sorted.gather(-1, at.floor().to(kLong));
   if (how.interpolation == "higher") return sorted.gather(-1, at.ceil().to(kLong));
   if (how.interpolation == "nearest") return sorted.gather(-1, at.round().to(kLong));
@@ -52,12 +52,12 @@ Tensor read(const Question& how, const Tensor& sorted, const Tensor& at) {
   return how.interpolation == "midpoint" ? low.lerp(high, 0.5) : low.lerp(high, at - below.detach());
 }
 
-Tensor answer(const Question& how, const Tensor& self, const Tensor& q) {
-  check(how, self, q);
+Tensor compute_quantile(const QuantileArgs& how, const Tensor& self, const Tensor& q) {
+  check_quantile(how, self, q);
   const Tensor line = how.dim ? self.movedim(*how.dim, -1) : self.reshape({-1});
   const Tensor sorted = std::get<0>(tenon::sort(line.dim() ? line : line.reshape({1}), -1, false));
-  Tensor out = read(how, sorted, places(how, sorted, q.reshape({-1})));
-  // The fractions come first, or not at all if there is but one number.
+  Tensor out = interpolate_at(how, sorted, fraction_positions(how, sorted, q.reshape({-1})));
+  // The fractions come first, or not at all if q is a scalar.
   if (how.keepdim && self.dim() > 0) {
     if (how.dim) {
       out = out.unsqueeze(*how.dim < 0 ? *how.dim - 1 : *how.dim);
@@ -70,7 +70,7 @@ Tensor answer(const Question& how, const Tensor& self, const Tensor& q) {
   return q.dim() == 0 ? out.squeeze(-1) : out.movedim(-1, 0);
 }
 
-Tensor number(const Tensor& self, double q) {
+Tensor fraction_tensor(const Tensor& self, double q) {
   return tenon::scalar_tensor(q, self.options().requires_grad(std::nullopt));
 }
 
@@ -78,19 +78,19 @@ Tensor number(const Tensor& self, double q) {
 
 Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
-  return answer({"quantile", dim, keepdim, interpolation, false}, self, q);
+  return compute_quantile({"quantile", dim, keepdim, interpolation, false}, self, q);
 }
 Tensor quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                        std::string_view interpolation) {
-  return answer({"quantile", dim, keepdim, interpolation, false}, self, number(self, q));
+  return compute_quantile({"quantile", dim, keepdim, interpolation, false}, self, fraction_tensor(self, q));
 }
 Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
-  return answer({"nanquantile", dim, keepdim, interpolation, true}, self, q);
+  return compute_quantile({"nanquantile", dim, keepdim, interpolation, true}, self, q);
 }
 Tensor nanquantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                           std::string_view interpolation) {
-  return answer({"nanquantile", dim, keepdim, interpolation, true}, self, number(self, q));
+  return compute_quantile({"nanquantile", dim, keepdim, interpolation, true}, self, fraction_tensor(self, q));
 }
 
 }  // namespace tenon::composite

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random factories over the in-place rows, and dropout.
+// Random factories over the in-place operators, and dropout.
 #include <cmath>
 #include <vector>
 
-#include "tenon/ops/factory.h"
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
+#include "tenon/ops/factory.h"
 
 namespace tenon::composite {
 namespace {
@@ -19,7 +19,7 @@ void check_p(const char* op, double p) {
   TENON_CHECK(p >= 0 && p <= 1, ValueError, op, ": argument 'p' must be in [0, 1], got ", p);
 }
 
-// One number for each channel of each sample.
+// One value for each channel of each sample.
 std::vector<int64_t> channels(const char* op, const Tensor& t) {
   TENON_CHECK(t.dim() >= 2, ValueError, op, ": expected at least 2 dimensions, got ", t.dim());
   std::vector<int64_t> shape(static_cast<std::size_t>(t.dim()), 1);

@@ -13,7 +13,7 @@ namespace tenon::composite {
 
 namespace {
 
-Tensor known(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, self); }
+Tensor zero_nans(const Tensor& self) { return tenon::where(tenon::isnan(self), 0, self); }
 
 std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
@@ -40,7 +40,7 @@ Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::sum(self, OptionalIntArrayRef(), false, dtype);
 }
 Tensor nansum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
-  return tenon::sum(isFloatingType(self.scalar_type()) ? known(self) : self, dim, keepdim, dtype);
+  return tenon::sum(isFloatingType(self.scalar_type()) ? zero_nans(self) : self, dim, keepdim, dtype);
 }
 Tensor mean(const Tensor& self, std::optional<ScalarType> dtype) {
   return tenon::mean(self, OptionalIntArrayRef(), false, dtype);
@@ -111,7 +111,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return rounded(tenon::norm(wide(self) - wide(other), p), self, other);
 }
 
-// The greatest element is taken out, unless it is infinite.
+// The largest element is subtracted first, unless it is infinite.
 Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
   if (is_short_float(self.scalar_type())) return rounded(composite::logsumexp(wide(self), dim, keepdim), self);
   const Tensor x = isFloatingType(self.scalar_type()) ? self : self.to(get_default_dtype());
@@ -138,8 +138,9 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
 
 namespace {
 
-// The lower of two middle elements. NaN is the greatest: where it counts, one NaN makes the result NaN.
-std::tuple<Tensor, Tensor> middle(const char* name, const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
+// The lower of two middle elements. NaN is the largest: unless it is ignored, one NaN makes the result NaN.
+std::tuple<Tensor, Tensor> median_along(const char* name, const Tensor& self, int64_t dim, bool keepdim,
+                                        bool ignore_nan) {
   wrap(name, dim, self.dim());
   if (self.dim() == 0) return {self.clone(), tenon::zeros({}, self.options().dtype(kLong).requires_grad(false))};
   const int64_t n = self.size(dim);
@@ -162,13 +163,13 @@ std::tuple<Tensor, Tensor> middle(const char* name, const Tensor& self, int64_t 
   return keepdim ? std::make_tuple(value, index) : std::make_tuple(value.squeeze(dim), index.squeeze(dim));
 }
 
-Tensor middle_of_all(const char* name, const Tensor& self, bool ignore_nan) {
+Tensor median_of_all(const char* name, const Tensor& self, bool ignore_nan) {
   if (self.numel() == 0) {
     TENON_CHECK(isFloatingType(self.scalar_type()), ValueError, name, ": an empty tensor has no median in ",
                 dtype_name(self.scalar_type()), ", which has no NaN; got shape ", core::text(self.sizes()));
     return tenon::full({}, NAN, self.options().requires_grad(std::nullopt));
   }
-  const Tensor flat = self.reshape({-1}), value = std::get<0>(middle(name, flat, 0, false, ignore_nan));
+  const Tensor flat = self.reshape({-1}), value = std::get<0>(median_along(name, flat, 0, false, ignore_nan));
   if (!GradMode::is_enabled() || !self.requires_grad()) return value;
   // Equal elements share the gradient.
   const Tensor same = tenon::logical_or(flat == value, tenon::isnan(flat).logical_and(tenon::isnan(value)));
@@ -177,13 +178,13 @@ Tensor middle_of_all(const char* name, const Tensor& self, bool ignore_nan) {
 
 }  // namespace
 
-Tensor median(const Tensor& self) { return middle_of_all("median", self, false); }
-Tensor nanmedian(const Tensor& self) { return middle_of_all("nanmedian", self, true); }
+Tensor median(const Tensor& self) { return median_of_all("median", self, false); }
+Tensor nanmedian(const Tensor& self) { return median_of_all("nanmedian", self, true); }
 std::tuple<Tensor, Tensor> median_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return middle("median", self, dim, keepdim, false);
+  return median_along("median", self, dim, keepdim, false);
 }
 std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  return middle("nanmedian", self, dim, keepdim, true);
+  return median_along("nanmedian", self, dim, keepdim, true);
 }
 
 Tensor trace(const Tensor& self) {

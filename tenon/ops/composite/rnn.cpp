@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells and layers of them over a sequence: one call where the device has a kernel for all of it.
+// Recurrent cells and layers of them over a sequence: one call if the device has a kernel for all of it.
 #include "tenon/autograd.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/core/error.h"
@@ -17,23 +17,23 @@ using rnn::one_step;
 using rnn::State;
 using OptTensor = std::optional<Tensor>;
 
-// Whether all of it is of one dtype, device and the shapes that belong together, and the device has a kernel. What is
-// wrong is left to the steps, whose errors say more.
+// Whether all of it is of one dtype, device and the shapes that belong together, and the device has a kernel. Invalid
+// arguments are left to the decomposition, whose errors say more.
 bool is_fusable(const Layers& l, const Tensor& x, const Tensor& h0, const Tensor& c0) {
   const core::Op& op = core::get_op("_fused_rnn");
   if (x.layout() != kStrided || !core::has_kernel(op, x.unsafeGetTensorImpl()->slot, x.scalar_type())) return false;
   if (l.projects() || (l.train && l.dropout > 0 && l.count > 1) || core::deterministic()) return false;
   if (l.count < 1 || x.dim() != 3 || x.size(0) < 1 || h0.dim() != 3) return false;
   const int64_t hidden = h0.size(2), cells = static_cast<int64_t>(l.cells());
-  const auto alike = [&](const Tensor& t, IntArrayRef sizes) {
+  const auto is_uniform = [&](const Tensor& t, IntArrayRef sizes) {
     return t.sizes() == sizes && t.scalar_type() == x.scalar_type() && t.device() == x.device() &&
            t.layout() == kStrided;
   };
-  if (!alike(h0, {cells, x.size(1), hidden}) || (c0.defined() && !alike(c0, h0.sizes()))) return false;
+  if (!is_uniform(h0, {cells, x.size(1), hidden}) || (c0.defined() && !is_uniform(c0, h0.sizes()))) return false;
   const auto shapes = rnn::parameter_shapes(l.cell, x.size(2), hidden, l.count, l.directions, l.has_biases);
   if (shapes.size() != l.params.size()) return false;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
-    if (!alike(l.params[k], shapes[k])) return false;
+    if (!is_uniform(l.params[k], shapes[k])) return false;
   }
   return true;
 }

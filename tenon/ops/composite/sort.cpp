@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows over sort, searchsorted and repeat_interleave.
+// Operators over sort, searchsorted and repeat_interleave.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,7 @@ Tensor msort(const Tensor& self) { return std::get<0>(tenon::sort(self, std::opt
 
 Tensor searchsorted_Scalar(const Tensor& row, const Scalar& v, bool out_int32, bool right,
                            std::optional<std::string_view> side, const std::optional<Tensor>& sorter) {
-  // A fraction lies between integers, and other numbers beyond all of them.
+  // A fraction lies between integers, and other values beyond all of them.
   const bool whole = isIntegralType(row.scalar_type(), true);
   const Tensor sorted = whole && v.isFloatingPoint()                 ? row.to(kDouble)
                         : whole && !core::fits(v, row.scalar_type()) ? row.to(kLong)
@@ -67,8 +67,8 @@ Tensor bincount(const Tensor& self, const std::optional<Tensor>& weights, int64_
   NoGradGuard no_grad;
   int64_t bins = minlength;
   if (self.numel() > 0) {
-    int64_t least = self.min().item().toLong();
-    TENON_CHECK(least >= 0, ValueError, "bincount: number ", least, " is negative");
+    int64_t smallest = self.min().item().toLong();
+    TENON_CHECK(smallest >= 0, ValueError, "bincount: value ", smallest, " is negative");
     bins = std::max(bins, self.max().item().toLong() + 1);
   }
   Tensor at = self.to(kLong);
@@ -86,7 +86,7 @@ Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, 
   Tensor counts =
       repeats.dim() == 0 || repeats.numel() == 1 ? repeats.reshape({1}).expand(IntArrayRef(n)).contiguous() : repeats;
   TENON_CHECK(counts.numel() == n, ValueError, "repeat_interleave: 'repeats' holds ", repeats.numel(),
-              " numbers but dimension ", d, " has size ", n);
+              " entries but dimension ", d, " has size ", n);
   return of.index_select(d, tenon::repeat_interleave(counts, output_size));
 }
 Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim,

@@ -18,7 +18,7 @@ int64_t split_dim(const char* op, const Tensor& self, int64_t dim) {
   return wrap(op, dim, self.dim());
 }
 
-std::vector<Tensor> cut(const Tensor& self, int64_t dim, const std::vector<int64_t>& ends) {
+std::vector<Tensor> slice_at(const Tensor& self, int64_t dim, const std::vector<int64_t>& ends) {
   std::vector<Tensor> out;
   int64_t from = 0;
   for (int64_t end : ends) {
@@ -29,8 +29,9 @@ std::vector<Tensor> cut(const Tensor& self, int64_t dim, const std::vector<int64
 }
 
 // The dimension that hsplit, vsplit and dsplit cut: their rank rules differ.
-int64_t stack_dim(const char* op, const Tensor& self, int64_t least, int64_t dim) {
-  TENON_CHECK(self.dim() >= least, ValueError, op, ": expected at least ", least, " dimensions, got ", self.dim());
+int64_t stack_dim(const char* op, const Tensor& self, int64_t min_rank, int64_t dim) {
+  TENON_CHECK(self.dim() >= min_rank, ValueError, op, ": expected at least ", min_rank, " dimensions, got ",
+              self.dim());
   return dim;
 }
 int64_t h_dim(const Tensor& self) { return stack_dim("hsplit", self, 1, self.dim() == 1 ? 0 : 1); }
@@ -74,7 +75,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
   const int64_t at = ends.empty() ? 0 : ends.back();
   TENON_CHECK(at == self.size(dim), ValueError, "split_with_sizes: sizes ", text(split_sizes), " sum up to ", at,
               " but dimension ", dim, " has size ", self.size(dim));
-  return cut(self, dim, ends);
+  return slice_at(self, dim, ends);
 }
 std::vector<Tensor> split_sizes(const Tensor& self, IntArrayRef split_size, int64_t dim) {
   return self.split_with_sizes(split_size, dim);

@@ -17,7 +17,7 @@ using core::text;
 using OptTensor = std::optional<Tensor>;
 using Histogram = std::tuple<Tensor, Tensor>;
 
-void need_floating(const Tensor& self) {
+void check_floating(const Tensor& self) {
   TENON_CHECK(isFloatingType(self.scalar_type()), NotImplementedError, "histogram: not implemented for dtype ",
               toString(self.scalar_type()), "; it takes floating");
 }
@@ -36,7 +36,7 @@ std::pair<Tensor, Tensor> ends_of(const Tensor& y, int64_t dim) {
 }
 
 // Distances of x as factors of sums along `dim` of y.
-Tensor steps(const char* name, const Tensor& y, const Tensor& x, int64_t dim) {
+Tensor sample_distances(const char* name, const Tensor& y, const Tensor& x, int64_t dim) {
   if (x.dim() == 1 && y.dim() != 1) {
     TENON_CHECK(x.size(0) == y.size(dim), ValueError, name, ": There must be one `x` value for each sample point, got ",
                 x.size(0), " for ", y.size(dim));
@@ -65,13 +65,13 @@ void check_weights(const char* which, const Tensor& w, int64_t observations) {
 }  // namespace
 
 Histogram histogram_bins_tensor(const Tensor& self, const Tensor& bins, const OptTensor& weight, bool density) {
-  need_floating(self);
+  check_floating(self);
   return count_between(self, bins.detach().contiguous(), weight, density);
 }
 
 Histogram histogram_bin_ct(const Tensor& self, int64_t bins, std::optional<ArrayRef<double>> range,
                            const OptTensor& weight, bool density) {
-  need_floating(self);
+  check_floating(self);
   TENON_CHECK(bins > 0, ValueError, "histogram: bins must be > 0, but got ", bins);
   TENON_CHECK(!range || range->size() == 2, ValueError, "histogram: range should have 2 elements, but got ",
               range ? range->size() : 0);
@@ -79,8 +79,8 @@ Histogram histogram_bin_ct(const Tensor& self, int64_t bins, std::optional<Array
   if (range) {
     low = (*range)[0], high = (*range)[1];
   } else if (self.numel() > 0) {
-    const auto [least, most] = self.detach().aminmax();
-    low = least.item<double>(), high = most.item<double>();
+    const auto [smallest, largest] = self.detach().aminmax();
+    low = smallest.item<double>(), high = largest.item<double>();
   }
   TENON_CHECK(std::isfinite(low) && std::isfinite(high), ValueError, "histogram: range [", low, ", ", high,
               "] is not finite");
@@ -116,18 +116,18 @@ Tensor cov(const Tensor& self, int64_t correction, const OptTensor& fweights, co
   const ScalarType work = wide(result);
   const Tensor rows = (self.dim() < 2 ? self.reshape({1, -1}) : self).to(work);
   if (!counted && !analytic) {
-    const Tensor centred = rows - rows.sum(1, true) / n;
+    const Tensor centered = rows - rows.sum(1, true) / n;
     const double freedom = std::max(0.0, static_cast<double>(n) - static_cast<double>(correction));
-    return (centred.mm(centred.t()) / freedom).squeeze().to(result);
+    return (centered.mm(centered.t()) / freedom).squeeze().to(result);
   }
   Tensor w = counted ? fweights->reshape({-1}).to(work) : aweights->reshape({-1}).to(work);
   if (counted && analytic) w = w * aweights->reshape({-1}).to(work);
   const Tensor total = w.sum();
   TENON_CHECK(total.detach().item<double>() != 0, ValueError, "cov(): weights sum to zero, can't be normalized");
-  const Tensor centred = rows - (rows * w).sum(1, true) / total;
+  const Tensor centered = rows - (rows * w).sum(1, true) / total;
   Tensor freedom = total - correction;
   if (analytic && correction != 0) freedom = total - correction * (w * aweights->reshape({-1}).to(work)).sum() / total;
-  return (centred.mm((centred * w).t()) / tenon::clamp_min(freedom, 0)).squeeze().to(result);
+  return (centered.mm((centered * w).t()) / tenon::clamp_min(freedom, 0)).squeeze().to(result);
 }
 
 Tensor corrcoef(const Tensor& self) {
@@ -142,7 +142,7 @@ Tensor corrcoef(const Tensor& self) {
 
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (y.size(dim) == 0) return nothing_along(y, dim);
-  const Tensor dx = steps("trapezoid", y, x, dim);
+  const Tensor dx = sample_distances("trapezoid", y, x, dim);
   const auto [left, right] = ends_of(wide(y), dim);
   return rounded(((left + right) * wide(dx)).sum(dim) / 2.0, y, x);
 }
@@ -157,7 +157,7 @@ Tensor trapz_dx(const Tensor& y, double dx, int64_t dim) { return tenon::trapezo
 
 Tensor cumulative_trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (y.size(dim) == 0) return y.clone();
-  const Tensor dx = steps("cumulative_trapezoid", y, x, dim);
+  const Tensor dx = sample_distances("cumulative_trapezoid", y, x, dim);
   const auto [left, right] = ends_of(wide(y), dim);
   return rounded(((left + right) * wide(dx)).cumsum(dim) / 2.0, y, x);
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Views made of other views.
+// Views composed of other views.
 #include <algorithm>
 #include <vector>
 
@@ -38,8 +38,8 @@ std::vector<int64_t> without_unknown(const Tensor& self, IntArrayRef shape) {
   return out;
 }
 
-// What there is to do for a dtype that has no other part.
-const Tensor& itself(const char* op, const Tensor& self) {
+// conj, real and the like of a real tensor.
+const Tensor& require_defined(const char* op, const Tensor& self) {
   TENON_CHECK(self.defined(), TypeError, op, ": expected a tensor but argument 'self' is undefined");
   return self;
 }
@@ -176,10 +176,10 @@ Tensor mH(const Tensor& self) {
   TENON_CHECK(self.dim() >= 2 || self.dim() == 0, ValueError, "mH: expected at least 2 dimensions, got ", self.dim());
   return self.dim() == 0 ? self : self.transpose(-2, -1);
 }
-Tensor conj(const Tensor& self) { return itself("conj", self); }
-Tensor real(const Tensor& self) { return itself("real", self); }
-Tensor resolve_conj(const Tensor& self) { return itself("resolve_conj", self); }
-Tensor resolve_neg(const Tensor& self) { return itself("resolve_neg", self); }
+Tensor conj(const Tensor& self) { return require_defined("conj", self); }
+Tensor real(const Tensor& self) { return require_defined("real", self); }
+Tensor resolve_conj(const Tensor& self) { return require_defined("resolve_conj", self); }
+Tensor resolve_neg(const Tensor& self) { return require_defined("resolve_neg", self); }
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
   // To no dimensions it is sum, which makes integers int64.

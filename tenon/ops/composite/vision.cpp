@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Shuffles of pixels and channels, grids of positions, and the choice of the row that samples them.
+// Shuffles of pixels and channels, grids of positions, and the choice of the operator that samples them.
 #include "tenon/core/error.h"
 #include "tenon/core/sizes.h"
 #include "tenon/ops.h"
@@ -12,7 +12,7 @@ namespace {
 using core::Size;
 using core::text;
 
-// Positions of the pixels of a line, from -1 to 1; with the corners aligned these are the centres of the outer ones.
+// Positions of the pixels of a line, from -1 to 1; with the corners aligned these are the centers of the outer ones.
 Tensor line_of_positions(const Tensor& like, int64_t n, bool align_corners) {
   const TensorOptions options = like.options().requires_grad(std::nullopt);
   if (n <= 1) return tenon::zeros({n}, options);

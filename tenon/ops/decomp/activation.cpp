@@ -16,11 +16,11 @@ Tensor ramp(const Tensor& x) { return (x + 3).clamp(0, 6) / 6; }
 // A bound as an element: beyond an integer dtype's range it is the range's end.
 Tensor limit(const Scalar& v, const Tensor& like) {
   const ScalarType t = like.scalar_type();
-  if (isFloatingType(t)) return number(v, like);
+  if (isFloatingType(t)) return scalar_like(v, like);
   const double d = v.toDouble();
-  if (d >= highest(t).toDouble()) return number(highest(t), like);
-  if (d <= lowest(t).toDouble()) return number(lowest(t), like);
-  return number(v.toLong(), like);
+  if (d >= highest(t).toDouble()) return scalar_like(highest(t), like);
+  if (d <= lowest(t).toDouble()) return scalar_like(lowest(t), like);
+  return scalar_like(v.toLong(), like);
 }
 
 ScalarType with(ScalarType t, const Scalar& v) {
@@ -33,7 +33,7 @@ Tensor at_most(const Tensor& x, const Scalar& v) { return minimum(x, limit(v, x)
 
 }  // namespace
 
-Tensor relu(const Tensor& self) { return maximum(self, number(0, self)); }
+Tensor relu(const Tensor& self) { return maximum(self, scalar_like(0, self)); }
 Tensor leaky_relu(const Tensor& self, const Scalar& slope) { return tenon::where(self > 0, self, self * slope); }
 Tensor silu(const Tensor& self) {
   const Tensor x = wide(self);
@@ -57,7 +57,7 @@ Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold)
 }
 Tensor log_sigmoid(const Tensor& self) {
   const Tensor x = wide(self);
-  return minimum(x, number(0, x)) - smooth(x);
+  return minimum(x, scalar_like(0, x)) - smooth(x);
 }
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   const Tensor x = wide(self);
@@ -67,7 +67,7 @@ Tensor hardtanh(const Tensor& self, const Scalar& low, const Scalar& high) {
   return at_most(at_least(self, low), high);
 }
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
-  return tenon::where(self <= number(threshold, self), number(value, self), self);
+  return tenon::where(self <= scalar_like(threshold, self), scalar_like(value, self), self);
 }
 Tensor hardsigmoid(const Tensor& self) { return ramp(wide(self)); }
 Tensor hardswish(const Tensor& self) {
@@ -79,11 +79,11 @@ Tensor softshrink(const Tensor& self, const Scalar& lambd) {
   return tenon::where(x > lambd, x - lambd, outside);
 }
 Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
-  return tenon::where((self >= -lambd.toDouble()).logical_and(self <= lambd), number(0, self), self);
+  return tenon::where((self >= -lambd.toDouble()).logical_and(self <= lambd), scalar_like(0, self), self);
 }
 
 Tensor threshold_backward(const Tensor& grad, const Tensor& self, const Scalar& threshold) {
-  return tenon::where(self <= number(threshold, self), number(0, grad), grad);
+  return tenon::where(self <= scalar_like(threshold, self), scalar_like(0, grad), grad);
 }
 Tensor sigmoid_backward(const Tensor& grad, const Tensor& output) {
   const Tensor y = wide(output);
@@ -102,7 +102,7 @@ Tensor _gelu_erf_backward(const Tensor& grad, const Tensor& self) {
   return wide(grad) * (normal_cdf(x) + x * 0.39894228040143267794 * (x * x * -0.5).exp());
 }
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& self, const Scalar& low, const Scalar& high) {
-  return tenon::where((self <= low).logical_or(self >= high), number(0, grad), grad);
+  return tenon::where((self <= low).logical_or(self >= high), scalar_like(0, grad), grad);
 }
 Tensor softplus_backward(const Tensor& grad, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   const Tensor y = wide(self) * beta, g = wide(grad);
@@ -137,8 +137,8 @@ Tensor where_ScalarOther(const Tensor& condition, const Tensor& self, const Scal
 }
 Tensor where_Scalar(const Tensor& condition, const Scalar& self, const Scalar& other) {
   const ScalarType t = tenon::promote_types(with(kBool, self), with(kBool, other));
-  const auto there = [&](const Scalar& v) { return full({}, v, options_of(condition, t)); };
-  return tenon::where(condition, there(self), there(other));
+  const auto as_scalar = [&](const Scalar& v) { return full({}, v, options_of(condition, t)); };
+  return tenon::where(condition, as_scalar(self), as_scalar(other));
 }
 Tensor lerp_Scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
   const Tensor a = wide(self), b = wide(end);
@@ -151,7 +151,7 @@ Tensor lerp_Tensor(const Tensor& self, const Tensor& end, const Tensor& weight) 
 }
 Tensor addcmul(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   const Tensor x = wide(a);
-  return wide(self) + x * number(value, x) * wide(b);
+  return wide(self) + x * scalar_like(value, x) * wide(b);
 }
 Tensor addcdiv(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& value) {
   return wide(self) + wide(a) * value / wide(b);
@@ -162,7 +162,7 @@ Tensor heaviside(const Tensor& self, const Tensor& values) {
 Tensor lcm(const Tensor& self, const Tensor& other) {
   const Tensor g = gcd(self, other), none = g.eq(0);
   const Tensor quotient = _div_trunc(as(self, g.scalar_type()), g + as(none, g.scalar_type()));
-  return tenon::where(none, number(0, g), (quotient * other).abs());
+  return tenon::where(none, scalar_like(0, g), (quotient * other).abs());
 }
 
 }  // namespace tenon::decomp

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Convolution in any number of dimensions: windows of the padded input are a view, their copy is multiplied with the
-// weights, and gradients are folded back by one addition into strided slices an offset of the kernel.
+// weights, and gradients are added back into strided slices, one addition per offset of the kernel.
 #include <numeric>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -83,7 +83,7 @@ Tensor by_batch(const Tensor& t, int64_t n) {  // [G, rows, N * places] -> [N, G
 }
 
 struct Conv {
-  Tensor weight;  // [G, rows, columns]: of the output's channels, or where it is transposed of the input's
+  Tensor weight;  // [G, rows, columns]: of the output's channels, or if it is transposed of the input's
   Windows w;
   int64_t groups;
   int64_t rows() const { return weight.size(1); }

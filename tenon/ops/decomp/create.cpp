@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Filling, copying, and tensors made of positions.
+// Filling, copying, and tensors computed from positions.
 #include <cmath>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -16,17 +16,17 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
   Tensor out = self;
   for (int64_t d : dims) {
     const int64_t n = size_of(self, d);
-    if (self.dim() > 0) out = picked(out, wrapped(d, self.dim()), positions(n, self).neg() + (n - 1));
+    if (self.dim() > 0) out = gather_slices(out, wrapped(d, self.dim()), positions(n, self).neg() + (n - 1));
   }
   return out;
 }
 
 namespace {
 
-Tensor column(int64_t n, const Tensor& beside) { return positions(n, beside).unsqueeze(1); }
+Tensor column(int64_t n, const Tensor& like) { return positions(n, like).unsqueeze(1); }
 
 // Symmetrical: the second half counts from the end.
-Tensor evenly(double start, double end, int64_t n, const TensorOptions& options, ScalarType t) {
+Tensor evenly_spaced(double start, double end, int64_t n, const TensorOptions& options, ScalarType t) {
   const Tensor i = arange(n, options.dtype(kLong)), from_end = (n - 1) - i;
   const double step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
   const Tensor up = as(i, t) * step + start, down = as(from_end, t) * -step + end;
@@ -42,13 +42,13 @@ double end_of(const Scalar& v, ScalarType t) {
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
   const ScalarType t = dtype_of(options), c = t == kDouble || !isFloatingType(t) ? kDouble : kFloat;
-  return evenly(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), c);
+  return evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), c);
 }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
   const ScalarType t = dtype_of(options);
-  return tenon::pow(base,
-                    evenly(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
+  return tenon::pow(
+      base, evenly_spaced(end_of(start, t), end_of(end, t), steps, options.requires_grad(std::nullopt), kDouble));
 }
 
 Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {
@@ -58,11 +58,11 @@ Tensor eye_m(int64_t n, int64_t m, const TensorOptions& options) {
 
 Tensor tril(const Tensor& self, int64_t diagonal) {
   const Tensor kept = positions(self.size(-1), self) - column(self.size(-2), self) <= diagonal;
-  return tenon::where(kept, self, number(0, self));
+  return tenon::where(kept, self, scalar_like(0, self));
 }
 Tensor triu(const Tensor& self, int64_t diagonal) {
   const Tensor kept = positions(self.size(-1), self) - column(self.size(-2), self) >= diagonal;
-  return tenon::where(kept, self, number(0, self));
+  return tenon::where(kept, self, scalar_like(0, self));
 }
 
 Tensor cat(TensorList tensors, int64_t dim) {

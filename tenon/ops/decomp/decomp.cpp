@@ -8,13 +8,13 @@
 
 namespace tenon::decomp {
 
-Tensor numbers(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& beside) {
+Tensor constants_like(const std::vector<int64_t>& v, IntArrayRef sizes, const Tensor& like) {
   Tensor host = from_blob(const_cast<int64_t*>(v.data()), sizes, TensorOptions().dtype(kLong));
-  return host.clone().to(beside.device());
+  return host.clone().to(like.device());
 }
-Tensor numbers(const std::vector<double>& v, IntArrayRef sizes, const Tensor& beside, ScalarType dtype) {
+Tensor constants_like(const std::vector<double>& v, IntArrayRef sizes, const Tensor& like, ScalarType dtype) {
   Tensor host = from_blob(const_cast<double*>(v.data()), sizes, TensorOptions().dtype(kDouble));
-  return host.to(dtype, false, true).to(beside.device());
+  return host.to(dtype, false, true).to(like.device());
 }
 
 std::vector<int64_t> dims_of(OptionalIntArrayRef dims, int64_t ndim) {
@@ -84,11 +84,11 @@ Tensor index_like(const Tensor& index, int64_t dim, IntArrayRef sizes) {
   return index.reshape(shape).expand(full);
 }
 
-Tensor picked(const Tensor& t, int64_t dim, const Tensor& index) {
+Tensor gather_slices(const Tensor& t, int64_t dim, const Tensor& index) {
   return t.gather(dim, index_like(index, dim, t.sizes()));
 }
 
-Tensor spread(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code) {
+Tensor scatter_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code) {
   return tenon::prim_scatter(self, dim, index_like(index, dim, src.sizes()), src, code);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Bags of looked-up rows by way of all their rows.
+// Embedding bags: gathers all rows, and scatters them by bag.
 #include "tenon/ops/decomp/decomp.h"
 
 namespace tenon::decomp {
@@ -10,13 +10,14 @@ namespace {
 Both bag_maxima(const Tensor& rows, const Tensor& index, const Tensor& bag, const Tensor& kept, const Tensor& filled) {
   const int64_t bags = filled.size(0), n = rows.size(0), width = rows.size(1);
   const Tensor low = full({bags, width}, lowest(rows.scalar_type()), options_of(rows));
-  const Tensor most =
-      spread(low, 0, bag, tenon::where(kept, rows, number(lowest(rows.scalar_type()), rows)), TN_SCATTER_MAX);
-  const Tensor same = logical_and(rows.eq(picked(most, 0, bag)), kept);
-  const Tensor place = tenon::where(same, positions(n, index).unsqueeze(1), number(n, index));
-  const Tensor first = spread(full({bags, width}, n, options_of(index)), 0, bag, place, TN_SCATTER_MIN);
-  const Tensor row = n == 0 ? first : picked(index, 0, first.clamp(0, n - 1).reshape({-1})).reshape({bags, width});
-  return {tenon::where(filled, most, number(0, most)), tenon::where(filled, row, number(0, row))};
+  const Tensor largest = scatter_slices(
+      low, 0, bag, tenon::where(kept, rows, scalar_like(lowest(rows.scalar_type()), rows)), TN_SCATTER_MAX);
+  const Tensor same = logical_and(rows.eq(gather_slices(largest, 0, bag)), kept);
+  const Tensor place = tenon::where(same, positions(n, index).unsqueeze(1), scalar_like(n, index));
+  const Tensor first = scatter_slices(full({bags, width}, n, options_of(index)), 0, bag, place, TN_SCATTER_MIN);
+  const Tensor row =
+      n == 0 ? first : gather_slices(index, 0, first.clamp(0, n - 1).reshape({-1})).reshape({bags, width});
+  return {tenon::where(filled, largest, scalar_like(0, largest)), tenon::where(filled, row, scalar_like(0, row))};
 }
 
 }  // namespace
@@ -27,20 +28,21 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
                                                           bool include_last_offset, int64_t padding_idx) {
   const Tensor index = as(indices, kLong), at = as(offsets, kLong);
   const int64_t n = index.numel(), bags = at.numel() - (include_last_offset ? 1 : 0), width = weight.size(1);
-  const Tensor starts = at.slice(0, 0, bags), one = number(1, index);
-  const Tensor begun = spread(full({n + 1}, 0, options_of(index)), 0, starts, one.expand({bags}), TN_SCATTER_ADD);
+  const Tensor starts = at.slice(0, 0, bags), one = scalar_like(1, index);
+  const Tensor begun =
+      scatter_slices(full({n + 1}, 0, options_of(index)), 0, starts, one.expand({bags}), TN_SCATTER_ADD);
   const Tensor bag = begun.cumsum(0).slice(0, 0, n) - 1;
   const Tensor kept = index.ne(padding_idx);
-  const Tensor size = spread(full({bags}, 0, options_of(index)), 0, bag, as(kept, kLong), TN_SCATTER_ADD);
+  const Tensor size = scatter_slices(full({bags}, 0, options_of(index)), 0, bag, as(kept, kLong), TN_SCATTER_ADD);
   const Tensor filled = size.ne(0).unsqueeze(1);
-  Tensor rows = wide(picked(weight, 0, index));
+  Tensor rows = wide(gather_slices(weight, 0, index));
   if (mode == 2) {
-    const auto [most, row] = bag_maxima(rows, index, bag, kept.unsqueeze(1), filled);
-    return {most, bag, size, row};
+    const auto [largest, row] = bag_maxima(rows, index, bag, kept.unsqueeze(1), filled);
+    return {largest, bag, size, row};
   }
   if (per_sample_weights && per_sample_weights->defined()) rows = rows * wide(*per_sample_weights).unsqueeze(1);
-  rows = tenon::where(kept.unsqueeze(1), rows, number(0, rows));
-  Tensor sum = spread(full({bags, width}, 0, options_of(rows)), 0, bag, rows, TN_SCATTER_ADD);
+  rows = tenon::where(kept.unsqueeze(1), rows, scalar_like(0, rows));
+  Tensor sum = scatter_slices(full({bags, width}, 0, options_of(rows)), 0, bag, rows, TN_SCATTER_ADD);
   if (mode == 1) sum = sum / as(size.clamp_min(1), sum.scalar_type()).unsqueeze(1);
   return {sum, bag, size, full({0}, 0, options_of(index))};
 }

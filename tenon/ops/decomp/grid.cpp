@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Samples at positions of a grid: the neighbours of a position by gather, their gradients by scatter.
+// Samples at positions of a grid: the neighbors of a position by gather, their gradients by scatter.
 #include "tenon/ops/decomp/decomp.h"
 
 namespace tenon::decomp {
@@ -12,7 +12,7 @@ struct GridRules {
 };
 
 // Of a line's elements one for each position, and how its weight changes with the coordinate.
-struct Neighbour {
+struct Neighbor {
   Tensor index, inside, weight, slope;
 };
 
@@ -20,8 +20,8 @@ struct Place {
   Tensor at, slope;
 };
 
-Place held(const Place& p, int64_t size) {
-  const Tensor zero = number(0, p.at), last = number(size - 1, p.at), low = p.at <= zero, high = p.at >= last;
+Place clamp_place(const Place& p, int64_t size) {
+  const Tensor zero = scalar_like(0, p.at), last = scalar_like(size - 1, p.at), low = p.at <= zero, high = p.at >= last;
   return {tenon::where(low, zero, tenon::where(high, last, p.at)), tenon::where(low.logical_or(high), zero, p.slope)};
 }
 
@@ -35,14 +35,14 @@ Place mirrored(const Place& p, int64_t twice_low, int64_t twice_high) {
 }
 
 Place bounded_place(const Place& p, int64_t size, const GridRules& rules) {
-  if (rules.border == 1) return held(p, size);
+  if (rules.border == 1) return clamp_place(p, size);
   if (rules.border != 2) return p;
-  return held(rules.align_corners ? mirrored(p, 0, 2 * (size - 1)) : mirrored(p, -1, 2 * size - 1), size);
+  return clamp_place(rules.align_corners ? mirrored(p, 0, 2 * (size - 1)) : mirrored(p, -1, 2 * size - 1), size);
 }
 
-Neighbour neighbour(const Tensor& at, int64_t size, const Tensor& weight, const Tensor& slope) {
+Neighbor neighbor(const Tensor& at, int64_t size, const Tensor& weight, const Tensor& slope) {
   const Tensor inside = (at >= 0).logical_and(at < static_cast<double>(size));
-  return {tenon::where(inside, at, number(0, at)).to(kLong), inside, weight, slope};
+  return {tenon::where(inside, at, scalar_like(0, at)).to(kLong), inside, weight, slope};
 }
 
 // Cubic convolution: near is up to one element away, far between one and two.
@@ -52,28 +52,28 @@ Tensor far(const Tensor& x) { return ((x * kCubic - 5 * kCubic) * x + 8 * kCubic
 Tensor near_slope(const Tensor& x) { return (x * (3 * (kCubic + 2)) - 2 * (kCubic + 3)) * x; }
 Tensor far_slope(const Tensor& x) { return (x * (3 * kCubic) - 10 * kCubic) * x + 8 * kCubic; }
 
-std::vector<Neighbour> neighbours(const Tensor& v, int64_t size, const GridRules& rules) {
+std::vector<Neighbor> neighbors(const Tensor& v, int64_t size, const GridRules& rules) {
   const double n = static_cast<double>(size);
   const Tensor at = rules.align_corners ? (v + 1) / 2 * (n - 1) : ((v + 1) * n - 1) / 2;
   Place p{at, full(v.sizes(), rules.align_corners ? (n - 1) / 2 : n / 2, options_of(v))};
   if (rules.mode != 2) p = bounded_place(p, size, rules);
   const Tensor one = full(v.sizes(), 1, options_of(v)), none = one * 0;
-  if (rules.mode == 1) return {neighbour(p.at.round(), size, one, none)};
+  if (rules.mode == 1) return {neighbor(p.at.round(), size, one, none)};
   const Tensor low = p.at.floor(), t = p.at - low;
   if (rules.mode == 0) {
-    return {neighbour(low, size, 1 - t, p.slope.neg()), neighbour(low + 1, size, t, p.slope)};
+    return {neighbor(low, size, 1 - t, p.slope.neg()), neighbor(low + 1, size, t, p.slope)};
   }
   const Tensor weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
   const Tensor slopes[] = {far_slope(t + 1), near_slope(t), near_slope(1 - t).neg(), far_slope(2 - t).neg()};
-  std::vector<Neighbour> out;
+  std::vector<Neighbor> out;
   for (int k = 0; k < 4; ++k) {
     const Place q = bounded_place({low + (k - 1), none}, size, rules);
-    out.push_back(neighbour(q.at, size, weights[k], slopes[k] * p.slope));
+    out.push_back(neighbor(q.at, size, weights[k], slopes[k] * p.slope));
   }
   return out;
 }
 
-// A neighbour in the plane or the volume; slopes one a dimension.
+// A neighbor in the plane or the volume; slopes one per dimension.
 struct Sample {
   Tensor index, inside, weight;
   std::vector<Tensor> slopes;
@@ -91,16 +91,16 @@ struct Sampler {
     for (int64_t d = 0; d < nd; ++d) {
       const int64_t size = in.size(d + 2);
       // Coordinates run from the last dimension to the first.
-      const std::vector<Neighbour> line = neighbours(grid.select(-1, nd - 1 - d), size, rules);
+      const std::vector<Neighbor> line = neighbors(grid.select(-1, nd - 1 - d), size, rules);
       std::vector<Sample> more;
-      for (const Neighbour& k : line) {
+      for (const Neighbor& k : line) {
         if (d == 0) more.push_back({k.index, k.inside, k.weight, {k.slope}});
         for (const Sample& s : samples) more.push_back(joined_sample(s, k, size));
       }
       samples = std::move(more);
     }
   }
-  static Sample joined_sample(const Sample& s, const Neighbour& k, int64_t size) {
+  static Sample joined_sample(const Sample& s, const Neighbor& k, int64_t size) {
     Sample out{s.index * size + k.index, s.inside.logical_and(k.inside), s.weight * k.weight, {}};
     for (const Tensor& slope : s.slopes) out.slopes.push_back(slope * k.weight);
     out.slopes.push_back(s.weight * k.slope);
@@ -109,7 +109,7 @@ struct Sampler {
   std::vector<int64_t> shape() const { return {input.size(0), input.size(1), grid.size(1)}; }
   Tensor values(const Sample& s) const {
     const Tensor x = input.gather(2, s.index.unsqueeze(1).expand(shape()));
-    return tenon::where(s.inside.unsqueeze(1), x, number(0, x));
+    return tenon::where(s.inside.unsqueeze(1), x, scalar_like(0, x));
   }
   Tensor forward() const {
     Tensor sum = full(shape(), 0, options_of(input));
@@ -119,7 +119,7 @@ struct Sampler {
   Tensor grad_input(const Tensor& g) const {
     Tensor out = full(input.sizes(), 0, options_of(input));
     for (const Sample& s : samples) {
-      const Tensor w = tenon::where(s.inside, s.weight, number(0, s.weight)), part = g * w.unsqueeze(1);
+      const Tensor w = tenon::where(s.inside, s.weight, scalar_like(0, s.weight)), part = g * w.unsqueeze(1);
       out = tenon::prim_scatter(out, 2, s.index.unsqueeze(1).expand(shape()), part, TN_SCATTER_ADD);
     }
     return out;
@@ -188,7 +188,7 @@ Both frexp_Tensor(const Tensor& self) {
   const Tensor mantissa = raw.bitwise_and(~(mask << bits)).bitwise_or(half << bits).view(x.scalar_type());
   const Tensor as_is = exponent.eq(mask).logical_or(x.eq(0));  // infinities, NaN and zeros
   const Tensor power = exponent - half - as(small, t) * (bits + 1);
-  return {tenon::where(as_is, x, mantissa), tenon::where(as_is, number(0, power), power)};
+  return {tenon::where(as_is, x, mantissa), tenon::where(as_is, scalar_like(0, power), power)};
 }
 
 }  // namespace tenon::decomp

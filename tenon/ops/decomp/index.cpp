@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Taking and putting by index, on gather and scatter.
+// Reading and writing by index, on gather and scatter.
 #include <algorithm>
 #include <numeric>
 
@@ -25,7 +25,7 @@ struct Plan {
   std::vector<int64_t> order;  // of self's dimensions: the indexed ones, then the others
   std::vector<int64_t> shape;  // of the index tensors, broadcast
   std::vector<int64_t> kept;   // sizes of the other dimensions
-  std::size_t at = 0;          // where `shape` stands in the result
+  std::size_t at = 0;          // where `shape` is in the result
   int64_t rows = 1;
   Tensor linear;
 
@@ -104,7 +104,7 @@ std::vector<int64_t> joined(std::vector<int64_t> a, const std::vector<int64_t>& 
 
 Tensor _index(const Tensor& self, Indices indices) {
   const Plan p = plan_of(self, indices);
-  return picked(p.matrix(self), 0, p.linear).reshape(joined(p.shape, p.kept)).permute(p.result_order());
+  return gather_slices(p.matrix(self), 0, p.linear).reshape(joined(p.shape, p.kept)).permute(p.result_order());
 }
 
 Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool accumulate) {
@@ -119,7 +119,7 @@ Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool
   TENON_CHECK(fits, IndexError, "index_put: values ", core::text(values.sizes()), " do not fit ",
               core::text(IntArrayRef(sizes)));
   const Tensor given = values.expand(sizes).permute(inverse(order)).reshape({p.linear.numel(), p.width()});
-  const Tensor put = spread(p.matrix(self), 0, p.linear, given, accumulate ? TN_SCATTER_ADD : TN_SCATTER_SET);
+  const Tensor put = scatter_slices(p.matrix(self), 0, p.linear, given, accumulate ? TN_SCATTER_ADD : TN_SCATTER_SET);
   std::vector<int64_t> moved;
   for (int64_t d : p.order) moved.push_back(self.size(d));
   return put.reshape(moved).permute(inverse(p.order));
@@ -127,7 +127,7 @@ Tensor index_put(const Tensor& self, Indices indices, const Tensor& values, bool
 
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   const Tensor i = index.reshape({-1});
-  return picked(self, wrapped(dim, self.dim()), i);
+  return gather_slices(self, wrapped(dim, self.dim()), i);
 }
 namespace {
 
@@ -135,7 +135,7 @@ namespace {
 Tensor put_slices(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, int code) {
   if (self.dim() == 0)
     return tenon::prim_scatter(self.reshape({1}), 0, index.reshape({-1}), src.reshape({-1}), code).reshape({});
-  return spread(self, wrapped(dim, self.dim()), index.reshape({-1}), src, code);
+  return scatter_slices(self, wrapped(dim, self.dim()), index.reshape({-1}), src, code);
 }
 std::vector<int64_t> slice_sizes(const Tensor& self, int64_t dim, const Tensor& index) {
   std::vector<int64_t> sizes = self.sizes().vec();
@@ -158,7 +158,7 @@ Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& inde
   return put_slices(self, dim, checked(index, size_of(self, dim)), v, TN_SCATTER_SET);
 }
 Tensor index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  return index_fill_int_Tensor(self, dim, index, number(value, self));
+  return index_fill_int_Tensor(self, dim, index, scalar_like(value, self));
 }
 
 namespace {
@@ -175,14 +175,14 @@ Tensor joined_at(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   }
   if (!include_self) {
     const Scalar neutral = sums ? Scalar(0) : product ? Scalar(1) : how == "amax" ? lowest(t) : highest(t);
-    x = tenon::prim_scatter(x, dim, index, number(neutral, x).expand(index.sizes()), TN_SCATTER_SET);
+    x = tenon::prim_scatter(x, dim, index, scalar_like(neutral, x).expand(index.sizes()), TN_SCATTER_SET);
   }
   Tensor out = tenon::prim_scatter(x, dim, index, from, code);
   if (!is_mean) return out;
   const Tensor one = full({}, 1, options_of(self, kLong));
   Tensor n = tenon::prim_scatter(full(self.sizes(), include_self ? 1 : 0, options_of(self, kLong)), dim, index,
                                  one.expand(index.sizes()), TN_SCATTER_ADD);
-  n = as(maximum(n, number(1, n)), t);
+  n = as(maximum(n, scalar_like(1, n)), t);
   return isFloatingType(t) ? out / n : tenon::floor_divide(out, n);
 }
 
@@ -206,7 +206,7 @@ Tensor scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const T
   return tenon::prim_scatter(self, dim, index, src, TN_SCATTER_SET);
 }
 Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  return tenon::prim_scatter(self, dim, index, number(value, self).expand(index.sizes()), TN_SCATTER_SET);
+  return tenon::prim_scatter(self, dim, index, scalar_like(value, self).expand(index.sizes()), TN_SCATTER_SET);
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   return tenon::prim_scatter(self, dim, index, src, TN_SCATTER_ADD);
@@ -217,13 +217,13 @@ namespace {
 Tensor as_mask(const Tensor& mask) { return as(mask, kBool); }
 // How many true elements there are up to each one, of a flat mask.
 Tensor ranks(const Tensor& mask) { return tenon::prim_scan(mask.to(kLong), 0, TN_REDUCE_SUM); }
-// Flat positions of true elements: each one is put at its rank, the others behind the last place.
-Tensor hits(const Tensor& mask) {
+// Flat positions of true elements: each one is put at its rank, the others after the last position.
+Tensor true_positions(const Tensor& mask) {
   const int64_t n = mask.numel();
   if (n == 0) return positions(0, mask);
   const Tensor rank = ranks(mask);
   const int64_t count = rank.narrow(0, n - 1, 1).item<int64_t>();
-  const Tensor at = tenon::where(mask, rank - 1, number(count, rank));
+  const Tensor at = tenon::where(mask, rank - 1, scalar_like(count, rank));
   return tenon::prim_scatter(full({count + 1}, 0, options_of(rank)), 0, at, positions(n, mask), TN_SCATTER_SET)
       .narrow(0, 0, count);
 }
@@ -234,10 +234,10 @@ Tensor masked_fill_Tensor(const Tensor& self, const Tensor& mask, const Tensor& 
   return tenon::where(as_mask(mask), as(value, self.scalar_type()), self);
 }
 Tensor masked_fill_Scalar(const Tensor& self, const Tensor& mask, const Scalar& value) {
-  return masked_fill_Tensor(self, mask, number(value, self));
+  return masked_fill_Tensor(self, mask, scalar_like(value, self));
 }
 Tensor nonzero(const Tensor& self) {
-  Tensor rest = hits(self.ne(0).reshape({-1}));
+  Tensor rest = true_positions(self.ne(0).reshape({-1}));
   const int64_t count = rest.numel(), ndim = self.dim();
   Tensor out = empty({count, ndim}, options_of(rest));
   for (int64_t d = ndim; d-- > 0;) {
@@ -249,7 +249,7 @@ Tensor nonzero(const Tensor& self) {
 }
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const std::vector<Tensor> both = tenon::broadcast_tensors({self, as_mask(mask)});
-  return both[0].reshape({-1}).gather(0, hits(both[1].reshape({-1}))).clone();
+  return both[0].reshape({-1}).gather(0, true_positions(both[1].reshape({-1}))).clone();
 }
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   const std::vector<Tensor> both = tenon::broadcast_tensors({self, as_mask(mask)});
@@ -259,27 +259,27 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   TENON_CHECK(need <= source.numel(), ValueError, "masked_scatter: the mask has ", need,
               " true elements but source only ", source.numel());
   if (need == 0) return both[0];
-  const Tensor at = maximum(rank - 1, number(0, rank)), from = source.reshape({-1}).gather(0, at);
+  const Tensor at = maximum(rank - 1, scalar_like(0, rank)), from = source.reshape({-1}).gather(0, at);
   return tenon::where(both[1], from.reshape(both[1].sizes()), both[0]);
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   std::vector<int64_t> sizes = indices.sizes().vec();
   sizes.push_back(weight.size(1));
-  return picked(weight, 0, indices.reshape({-1})).reshape(sizes);
+  return gather_slices(weight, 0, indices.reshape({-1})).reshape(sizes);
 }
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t num_weights, int64_t padding_idx,
                                 bool scale_grad_by_freq) {
   const Tensor index = as(indices.reshape({-1}), kLong);
   const int64_t n = index.numel(), width = grad.size(-1);
   Tensor g = wide(grad).reshape({n, width});
-  if (padding_idx >= 0) g = tenon::where(index.eq(padding_idx).unsqueeze(1), number(0, g), g);
+  if (padding_idx >= 0) g = tenon::where(index.eq(padding_idx).unsqueeze(1), scalar_like(0, g), g);
   if (scale_grad_by_freq) {
-    const Tensor none = full({num_weights}, 0, options_of(index)), one = number(1, index).expand({n});
+    const Tensor none = full({num_weights}, 0, options_of(index)), one = scalar_like(1, index).expand({n});
     const Tensor counts = tenon::prim_scatter(none, 0, index, one, TN_SCATTER_ADD);
     g = g / as(counts.gather(0, index), g.scalar_type()).unsqueeze(1);
   }
-  return spread(full({num_weights, width}, 0, options_of(g)), 0, index, g, TN_SCATTER_ADD);
+  return scatter_slices(full({num_weights, width}, 0, options_of(g)), 0, index, g, TN_SCATTER_ADD);
 }
 
 }  // namespace tenon::decomp

@@ -6,7 +6,7 @@
 namespace tenon::decomp {
 namespace {
 
-// beta * self + alpha * product; a beta of zero takes no NaN over. Integers have whole factors.
+// beta * self + alpha * product; a beta of zero takes no NaN over. Integer tensors have integer factors.
 Tensor scaled_sum(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
   const bool whole = !isFloatingType(product.scalar_type());
   const auto factor = [&](const Scalar& v) { return whole ? Scalar(v.toLong()) : v; };

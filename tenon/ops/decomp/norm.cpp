@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation over a batch, a layer or groups, and the gradients.
+// Normalization over a batch, a layer or groups, and the gradients.
 #include <algorithm>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -20,7 +20,7 @@ std::vector<int64_t> batch_dims(const Tensor& t) {
   }
   return dims;
 }
-// A number a channel beside t.
+// One value per channel, shaped to broadcast against t.
 Tensor per_channel(const Tensor& v, const Tensor& t) {
   std::vector<int64_t> sizes(static_cast<std::size_t>(t.dim()), 1);
   sizes[t.dim() > 1 ? 1 : 0] = t.dim() > 1 ? t.size(1) : t.size(0);
@@ -47,7 +47,7 @@ Normal normal(const Tensor& input, const std::vector<int64_t>& dims, double eps)
   return s;
 }
 
-// The gradient through a normalisation whose statistics are its own: g is that of the normal values.
+// The gradient through a normalization whose statistics are its own: g is that of the normal values.
 Tensor normal_backward(const Tensor& g, const Tensor& normal, const Tensor& rstd, const std::vector<int64_t>& dims) {
   const double n = static_cast<double>(count_of(g, dims));
   return (g - summed(g, dims, true) / n - normal * (summed(g * normal, dims, true) / n)) * rstd;
@@ -142,7 +142,7 @@ namespace {
 struct Groups {
   int64_t n, channels, plane, groups;
   std::vector<int64_t> sizes() const { return {n, groups, channels / groups, plane}; }
-  Tensor of(const Tensor& t) const { return wide(t).reshape(sizes()); }
+  Tensor grouped(const Tensor& t) const { return wide(t).reshape(sizes()); }
   Tensor channel(const Tensor& v) const { return wide(v).reshape({1, groups, channels / groups, 1}); }
   Tensor statistic(const Tensor& v) const { return wide(v).reshape({n, groups, 1, 1}); }
 };
@@ -152,7 +152,7 @@ struct Groups {
 Three native_group_norm(const Tensor& input, const OptTensor& weight, const OptTensor& bias, int64_t N, int64_t C,
                         int64_t HxW, int64_t group, double eps) {
   const Groups s{N, C, HxW, group};
-  Normal a = normal(s.of(input), {2, 3}, eps);
+  Normal a = normal(s.grouped(input), {2, 3}, eps);
   if (given(weight)) a.out = a.out * s.channel(*weight);
   if (given(bias)) a.out = a.out + s.channel(*bias);
   return {a.out.reshape(input.sizes()), a.mean.reshape({N, group}), a.rstd.reshape({N, group})};
@@ -162,7 +162,7 @@ Three native_group_norm_backward(const Tensor& grad_out, const Tensor& input, co
                                  const OptTensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group,
                                  std::array<bool, 3> mask) {
   const Groups s{N, C, HxW, group};
-  const Tensor g = s.of(grad_out), r = s.statistic(rstd), y = (s.of(input) - s.statistic(mean)) * r;
+  const Tensor g = s.grouped(grad_out), r = s.statistic(rstd), y = (s.grouped(input) - s.statistic(mean)) * r;
   Three out;
   if (mask[0]) {
     const Tensor gy = given(weight) ? g * s.channel(*weight) : g;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimisers, tensor by tensor.
+// Steps of optimizers, tensor by tensor.
 #include <cmath>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -13,7 +13,7 @@ struct Adam {
   bool amsgrad, maximize, decoupled;  // decoupled: weight decay shrinks the parameter
 };
 
-// What the count of steps makes of the numbers: tensors beside the parameter where the count is one.
+// Bias corrections for a count of steps: tensors on the parameter's device if the count is a tensor.
 struct Corrections {
   Scalar root, size;
   Tensor root_there, size_there;
@@ -31,15 +31,15 @@ Corrections corrections(const Tensor& count, ScalarType dtype, const Adam& o) {
   return {0, 0, rest(o.beta2).sqrt().to(dtype), rest(o.beta1).reciprocal().mul(-o.lr).to(dtype)};
 }
 
-void adam_step(const Tensor& param, const Tensor& grad, const Tensor& mean, const Tensor& squares, const Tensor& most,
-               const Corrections& by, const Adam& o) {
+void adam_step(const Tensor& param, const Tensor& grad, const Tensor& mean, const Tensor& squares,
+               const Tensor& max_squares, const Corrections& by, const Adam& o) {
   Tensor g = o.maximize ? grad.neg() : grad;
   if (o.weight_decay != 0 && o.decoupled) param.mul_(1 - o.lr * o.weight_decay);
   if (o.weight_decay != 0 && !o.decoupled) g = g.add(param, o.weight_decay);
   mean.mul_(o.beta1).add_(g, 1 - o.beta1);
   squares.mul_(o.beta2).addcmul_(g, g, 1 - o.beta2);
-  if (o.amsgrad) most.copy_(tenon::maximum(most, squares));
-  const Tensor divisor = (o.amsgrad ? most : squares).sqrt();
+  if (o.amsgrad) max_squares.copy_(tenon::maximum(max_squares, squares));
+  const Tensor divisor = (o.amsgrad ? max_squares : squares).sqrt();
   if (by.root_there.defined()) {
     param.add_(mean.div(divisor.div_(by.root_there).add_(o.eps)).mul_(by.size_there));
   } else {
@@ -47,10 +47,10 @@ void adam_step(const Tensor& param, const Tensor& grad, const Tensor& mean, cons
   }
 }
 
-void adam(TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList most, TensorList counts,
-          IntArrayRef steps, const Adam& o) {
+void adam(TensorList self, TensorList grads, TensorList means, TensorList squares, TensorList max_squares,
+          TensorList counts, IntArrayRef steps, const Adam& o) {
   for (std::size_t k = 0; k < self.size(); ++k) {
-    const Tensor third = o.amsgrad ? most[k] : Tensor();
+    const Tensor third = o.amsgrad ? max_squares[k] : Tensor();
     const Corrections by =
         counts.empty() ? corrections(steps[k], o) : corrections(counts[k], wide(self[k].scalar_type()), o);
     if (!is_short_float(self[k].scalar_type())) {

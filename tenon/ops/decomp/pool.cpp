@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over windows and over cells. A table says for each dimension which elements an output is made of.
+// Pooling over windows and over cells. A table says for each dimension which elements contribute to an output.
 #include <algorithm>
 
 #include "tenon/ops/decomp/decomp.h"
@@ -74,7 +74,7 @@ std::vector<int64_t> pooled_sizes(const Tensor& self, const Pool& p) {
 }
 
 // How many taps of each window lie inside, by dimension.
-std::vector<std::vector<double>> inside(const Pool& p) {
+std::vector<std::vector<double>> count_inside(const Pool& p) {
   std::vector<std::vector<double>> out;
   for (const Taps& t : p.taps) {
     std::vector<double>& n = out.emplace_back(static_cast<std::size_t>(t.out));
@@ -84,14 +84,14 @@ std::vector<std::vector<double>> inside(const Pool& p) {
 }
 
 // Which windows have nothing but padding; undefined: none.
-Tensor without_elements(const Pool& p, const Tensor& beside) {
+Tensor find_empty_windows(const Pool& p, const Tensor& like) {
   Tensor all;
-  const auto counts = inside(p);
+  const auto counts = count_inside(p);
   for (std::size_t d = 0; d < counts.size(); ++d) {
     if (!std::count(counts[d].begin(), counts[d].end(), 0)) continue;
     std::vector<int64_t> shape(counts.size(), 1);
     shape[d] = p.taps[d].out;
-    const Tensor one = numbers(counts[d], shape, beside, kDouble).eq(0);
+    const Tensor one = constants_like(counts[d], shape, like, kDouble).eq(0);
     all = all.defined() ? all.logical_or(one) : one;
   }
   return all;
@@ -116,7 +116,7 @@ Both max_pool(const Tensor& self, const Pool& p) {
   for (int64_t d = 0; d < p.first; ++d) order.push_back(d);
   for (int64_t d = 0; d < nd; ++d) {
     const Taps& t = p.taps[static_cast<std::size_t>(d)];
-    x = picked(x, p.first + d, numbers(t.index, {t.out * t.taps}, self));
+    x = gather_slices(x, p.first + d, constants_like(t.index, {t.out * t.taps}, self));
     split.insert(split.end(), {t.out, t.taps});
     order.push_back(p.first + 2 * d);
     outs.push_back(t.out);
@@ -130,14 +130,14 @@ Both max_pool(const Tensor& self, const Pool& p) {
   int64_t stride = 1;
   for (int64_t d = nd; d-- > 0;) {
     const Taps& t = p.taps[static_cast<std::size_t>(d)];
-    const Tensor own = rest.remainder(t.taps), table = numbers(t.index, {t.out * t.taps}, self);
+    const Tensor own = rest.remainder(t.taps), table = constants_like(t.index, {t.out * t.taps}, self);
     const Tensor start = index_like(positions(t.out, self) * t.taps, p.first + d, sizes);
     const Tensor at = table.gather(0, (own + start).reshape({-1})).reshape(sizes) * stride;
     place = place.defined() ? place + at : at;
     rest = tenon::floor_divide(rest, t.taps);
     stride *= t.in;
   }
-  const Tensor none = without_elements(p, self);
+  const Tensor none = find_empty_windows(p, self);
   if (!none.defined()) return {value, place};
   return {tenon::where(none, full({}, lowest(self.scalar_type()), options_of(self)), value),
           tenon::where(none, full({}, 0, options_of(place)), place)};
@@ -157,13 +157,13 @@ Tensor max_pool_backward(const Tensor& grad, const Tensor& self, const Tensor& i
 }
 
 // What the sum of each window is divided by, shaped as the pooled dimensions are.
-Tensor divisors(const Pool& p, const Tensor& beside, ScalarType t, const std::vector<std::vector<double>>& counts) {
-  Tensor out = full({}, 1, options_of(beside, t));
+Tensor divisors(const Pool& p, const Tensor& like, ScalarType t, const std::vector<std::vector<double>>& counts) {
+  Tensor out = full({}, 1, options_of(like, t));
   const std::size_t nd = p.taps.size();
   for (std::size_t d = 0; d < nd; ++d) {
     std::vector<int64_t> shape(nd, 1);
     shape[d] = p.taps[d].out;
-    out = out * numbers(counts[d], shape, beside, t);
+    out = out * constants_like(counts[d], shape, like, t);
   }
   return out;
 }
@@ -181,8 +181,8 @@ struct Average {
   Tensor divide(const Tensor& sum, const Pool& p) const {
     const bool whole = !isFloatingType(sum.scalar_type());
     const auto by = [&](const Tensor& n) { return whole ? _div_trunc(sum, n) : sum / n; };
-    if (divisor) return by(number(*divisor, sum));
-    std::vector<std::vector<double>> counts = inside(p);
+    if (divisor) return by(scalar_like(*divisor, sum));
+    std::vector<std::vector<double>> counts = count_inside(p);
     for (std::size_t d = 0; d < counts.size(); ++d) {
       for (std::size_t o = 0; o < counts[d].size(); ++o) {
         const int64_t k = entry(kernel, d, 1), s = entry(stride, d, k), pad = entry(padding, d, 0);
@@ -217,11 +217,11 @@ Tensor adaptive_avg(const Tensor& self, IntArrayRef output) {
   for (std::size_t d = 0; d < p.taps.size(); ++d) {
     sum = blended(sum, p.first + static_cast<int64_t>(d), p.taps[d], true);
   }
-  return sum / divisors(p, sum, sum.scalar_type(), inside(p));
+  return sum / divisors(p, sum, sum.scalar_type(), count_inside(p));
 }
 Tensor adaptive_avg_backward(const Tensor& grad, const Tensor& self, int64_t nd) {
   const Pool p = pool_cells(self, grad.sizes().slice(static_cast<std::size_t>(grad.dim() - nd)));
-  Tensor g = wide(grad) / divisors(p, grad, wide(grad.scalar_type()), inside(p));
+  Tensor g = wide(grad) / divisors(p, grad, wide(grad.scalar_type()), count_inside(p));
   for (std::size_t d = 0; d < p.taps.size(); ++d) g = unblended(g, p.first + static_cast<int64_t>(d), p.taps[d]);
   return g;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The primitives on the host: the rows that they stand for.
+// The primitives on the host: the operators that they stand for.
 #include "tenon/abi/primitives.h"
 #include "tenon/core/error.h"
 #include "tenon/ops/composite.gen.h"
@@ -8,8 +8,8 @@
 namespace tenon::decomp {
 namespace {
 
-[[noreturn]] void unknown(const char* row, int64_t code) {
-  throw NotImplementedError(core::join(row, ": the host knows no code ", code, "; see tenon/abi/primitives.h"));
+[[noreturn]] void unknown(const char* op, int64_t code) {
+  throw NotImplementedError(core::join(op, ": the host knows no code ", code, "; see tenon/abi/primitives.h"));
 }
 
 Tensor index_of(std::tuple<Tensor, Tensor> both) { return std::move(std::get<1>(both)); }
@@ -18,51 +18,51 @@ Tensor index_of(std::tuple<Tensor, Tensor> both) { return std::move(std::get<1>(
 
 Tensor prim_unary(const Tensor& self, int64_t code) {
   using F = Tensor (*)(const Tensor&);
-  // The code takes any dtype, the operator no bool.
+  // The code takes any dtype, the operator refuses bool.
   constexpr F magnitude = [](const Tensor& x) { return x.scalar_type() == kBool ? x.clone() : tenon::abs(x); };
-  static constexpr F rows[] = {neg,        magnitude, sign, floor,  ceil,   round,   trunc, bitwise_not, sqrt,  rsqrt,
-                               reciprocal, exp,       exp2, expm1,  log,    log2,    log10, log1p,       sin,   cos,
-                               tan,        asin,      acos, atan,   sinh,   cosh,    tanh,  asinh,       acosh, atanh,
-                               sigmoid,    erf,       erfc, erfinv, lgamma, digamma, i0};
-  static_assert(sizeof rows / sizeof rows[0] == TN_UNARY_I0 + 1);
+  static constexpr F operators[] = {
+      neg,   magnitude, sign,  floor, ceil,    round, trunc, bitwise_not, sqrt,   rsqrt,   reciprocal, exp,  exp2,
+      expm1, log,       log2,  log10, log1p,   sin,   cos,   tan,         asin,   acos,    atan,       sinh, cosh,
+      tanh,  asinh,     acosh, atanh, sigmoid, erf,   erfc,  erfinv,      lgamma, digamma, i0};
+  static_assert(sizeof operators / sizeof operators[0] == TN_UNARY_I0 + 1);
   static constexpr F tests[] = {logical_not, isnan, isinf, isfinite, signbit};
   static_assert(sizeof tests / sizeof tests[0] == TN_UNARY_SIGNBIT - TN_UNARY_LOGICAL_NOT + 1);
-  if (code <= TN_UNARY_I0) return rows[code](self);
+  if (code <= TN_UNARY_I0) return operators[code](self);
   if (code < TN_UNARY_LOGICAL_NOT || code > TN_UNARY_SIGNBIT) unknown("prim_unary", code);
   return tests[code - TN_UNARY_LOGICAL_NOT](self);
 }
 
 Tensor prim_binary(const Tensor& self, const Tensor& other, int64_t code) {
   using F = Tensor (*)(const Tensor&, const Tensor&);
-  static constexpr F rows[] = {[](const Tensor& a, const Tensor& b) { return a + b; },
-                               [](const Tensor& a, const Tensor& b) { return a - b; },
-                               mul,
-                               div,
-                               _div_trunc,
-                               floor_divide,
-                               remainder,
-                               fmod,
-                               pow,
-                               maximum,
-                               minimum,
-                               fmax,
-                               fmin,
-                               atan2,
-                               hypot,
-                               nextafter,
-                               copysign,
-                               logaddexp,
-                               xlogy,
-                               gcd,
-                               bitwise_and,
-                               bitwise_or,
-                               bitwise_xor,
-                               bitwise_left_shift,
-                               bitwise_right_shift};
-  static_assert(sizeof rows / sizeof rows[0] == TN_BINARY_SHIFT_RIGHT + 1);
+  static constexpr F operators[] = {[](const Tensor& a, const Tensor& b) { return a + b; },
+                                    [](const Tensor& a, const Tensor& b) { return a - b; },
+                                    mul,
+                                    div,
+                                    _div_trunc,
+                                    floor_divide,
+                                    remainder,
+                                    fmod,
+                                    pow,
+                                    maximum,
+                                    minimum,
+                                    fmax,
+                                    fmin,
+                                    atan2,
+                                    hypot,
+                                    nextafter,
+                                    copysign,
+                                    logaddexp,
+                                    xlogy,
+                                    gcd,
+                                    bitwise_and,
+                                    bitwise_or,
+                                    bitwise_xor,
+                                    bitwise_left_shift,
+                                    bitwise_right_shift};
+  static_assert(sizeof operators / sizeof operators[0] == TN_BINARY_SHIFT_RIGHT + 1);
   static constexpr F tests[] = {eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor};
   static_assert(sizeof tests / sizeof tests[0] == TN_BINARY_LOGICAL_XOR - TN_BINARY_EQ + 1);
-  if (code <= TN_BINARY_SHIFT_RIGHT) return rows[code](self, other);
+  if (code <= TN_BINARY_SHIFT_RIGHT) return operators[code](self, other);
   if (code < TN_BINARY_EQ || code > TN_BINARY_LOGICAL_XOR) unknown("prim_binary", code);
   return tests[code - TN_BINARY_EQ](self, other);
 }

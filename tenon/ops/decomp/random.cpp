@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random rows: the words are those that the host would draw, and what is made of them is the same but for the last
+// Random operators: the words are those that the host would draw, and the results are the same except for the last
 // digit of logarithms, sines and cosines. core hands over a generator that stands at the start of the reserved range.
 #include <cmath>
 #include <limits>
@@ -26,8 +26,8 @@ Tensor wide_words(int64_t n, const TensorOptions& options, const Gen& g) {
   return w.select(1, 0).bitwise_left_shift(32).bitwise_or(w.select(1, 1));
 }
 
-// The top `bits` of a word, or 53 of two, as a number of [0, 1).
-Tensor unit(const Tensor& like, ScalarType t, int bits, const Gen& g) {
+// The top `bits` of a word, or 53 of two, as a value in [0, 1).
+Tensor unit_uniform(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   if (t == kDouble) {
     const Tensor w = wide_words(like.numel(), options_of(like), g);
     return (w.bitwise_right_shift(11).bitwise_and((int64_t{1} << 53) - 1).to(kDouble) * 0x1p-53).reshape(like.sizes());
@@ -35,7 +35,7 @@ Tensor unit(const Tensor& like, ScalarType t, int bits, const Gen& g) {
   const Tensor w = words(like, 1, g).bitwise_right_shift(32 - bits).to(kFloat);
   return (w * std::ldexp(1.0, -bits)).reshape(like.sizes());
 }
-Tensor unit(const Tensor& like, const Gen& g) { return unit(like, like.scalar_type(), 24, g); }
+Tensor unit_uniform(const Tensor& like, const Gen& g) { return unit_uniform(like, like.scalar_type(), 24, g); }
 
 void check_probabilities(const Tensor& p) {
   const Tensor outside = p.ge(0).logical_and(p.le(1)).logical_not();
@@ -50,7 +50,7 @@ Tensor modulo(const Tensor& v, uint64_t range) {
   if (r < 0) {  // at most once in it; compared without a sign
     return tenon::where(v.bitwise_xor(lowest).ge(r ^ lowest), v - r, v);
   }
-  // 2 * (v / 2 % r) + v % 2, less r where it reaches that.
+  // 2 * (v / 2 % r) + v % 2, less r if it reaches that.
   const Tensor half = v.bitwise_right_shift(1).bitwise_and(std::numeric_limits<int64_t>::max()).remainder(r);
   const Tensor low = v.bitwise_and(1), room = low.neg() + r - half;
   return tenon::where(half.ge(room), half - room, half * 2 + low);
@@ -71,12 +71,12 @@ Tensor integers(const Tensor& self, int64_t from, int64_t last, bool wide, const
 
 Tensor uniform(const Tensor& self, double from, double to, const Gen& g) {
   const ScalarType t = self.scalar_type();
-  const Tensor u = unit(self, t, t == kHalf ? 11 : t == kBFloat16 ? 8 : 24, g);
+  const Tensor u = unit_uniform(self, t, t == kHalf ? 11 : t == kBFloat16 ? 8 : 24, g);
   if (t == kDouble) return u * (to - from) + from;
   return u * static_cast<double>(static_cast<float>(to) - static_cast<float>(from)) + from;
 }
 
-// Box-Muller: normals 2j and 2j + 1 from the numbers of elements 2j and 2j + 1, the first taken from (0, 1].
+// Box-Muller: normals 2j and 2j + 1 from the uniform values of elements 2j and 2j + 1, the first taken from (0, 1].
 Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   const int64_t pairs = (self.numel() + 1) / 2;
   const bool is_double = self.scalar_type() == kDouble;
@@ -96,7 +96,9 @@ Tensor normal(const Tensor& self, double mean, double std, const Gen& g) {
   return (z * std + mean).reshape(self.sizes());
 }
 
-Tensor exponential(const Tensor& self, double lambd, const Gen& g) { return unit(self, g).neg().log1p().neg() / lambd; }
+Tensor exponential(const Tensor& self, double lambd, const Gen& g) {
+  return unit_uniform(self, g).neg().log1p().neg() / lambd;
+}
 
 Tensor random_from(const Tensor& self, int64_t from, std::optional<int64_t> to, const Gen& g) {
   return integers(self, from, to ? *to - 1 : std::numeric_limits<int64_t>::max(), !to, g);
@@ -114,26 +116,26 @@ Tensor random(const Tensor& self, const Gen& g) {
 
 Tensor bernoulli(const Tensor& self, const Gen& g) {
   check_probabilities(self);
-  return unit(self, g).lt(as(self, self.scalar_type() == kDouble ? kDouble : kFloat));
+  return unit_uniform(self, g).lt(as(self, self.scalar_type() == kDouble ? kDouble : kFloat));
 }
 Tensor bernoulli_Tensor(const Tensor& self, const Tensor& p, const Gen& g) {
   check_probabilities(p);
-  const Tensor u = unit(self, g);
+  const Tensor u = unit_uniform(self, g);
   return u.lt(as(p, u.scalar_type()));
 }
 Tensor bernoulli_float(const Tensor& self, double p, const Gen& g) {
-  if (self.scalar_type() == kDouble) return unit(self, g).lt(p);
+  if (self.scalar_type() == kDouble) return unit_uniform(self, g).lt(p);
   return words(self, 1, g).bitwise_right_shift(8).lt(static_cast<int64_t>(std::ceil(p * 0x1p24))).reshape(self.sizes());
 }
 
 Both native_dropout(const Tensor& input, double p, std::optional<bool> train, const Gen& g) {
   if (train && !*train) return {input, full(input.sizes(), true, options_of(input, kBool))};
   const Tensor keep = bernoulli_float(input, 1 - p, g), x = wide(input);
-  return {tenon::where(keep, x * (p == 1 ? 0.0 : 1 / (1 - p)), number(0, x)), keep};
+  return {tenon::where(keep, x * (p == 1 ? 0.0 : 1 / (1 - p)), scalar_like(0, x)), keep};
 }
 Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double scale) {
   const Tensor g = isFloatingType(grad.scalar_type()) ? wide(grad) : grad.to(get_default_dtype());
-  return tenon::where(mask, g * scale, number(0, g));
+  return tenon::where(mask, g * scale, scalar_like(0, g));
 }
 
 // Weights are checked on the host: a bad one is an error, not a draw.
@@ -142,10 +144,10 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
   const int64_t rows = w.size(0), n = w.size(1);
   const Tensor usable = w.ge(0).logical_and(w.isfinite()), positive = w.gt(0);
   TENON_CHECK(usable.all().item<bool>(), ValueError, "multinomial: weights must be finite and not negative");
-  const int64_t least = rows == 0 ? n : positive.sum(1).min().item<int64_t>();
-  TENON_CHECK(least > 0, ValueError, "multinomial: the weights of a row sum up to 0");
-  TENON_CHECK(replacement || least >= draws, ValueError, "multinomial: cannot draw ", draws,
-              " without replacement: only ", least, " weights of a row are positive");
+  const int64_t min_positive = rows == 0 ? n : positive.sum(1).min().item<int64_t>();
+  TENON_CHECK(min_positive > 0, ValueError, "multinomial: the weights of a row sum up to 0");
+  TENON_CHECK(replacement || min_positive >= draws, ValueError, "multinomial: cannot draw ", draws,
+              " without replacement: only ", min_positive, " weights of a row are positive");
   const int64_t per_row = replacement ? draws : n;
   const Tensor bits = wide_words(rows * per_row, options_of(self), g).bitwise_right_shift(11);
   const Tensor u = bits.bitwise_and((int64_t{1} << 53) - 1).to(kDouble).reshape({rows, per_row}) * 0x1p-53;
@@ -156,7 +158,7 @@ Tensor multinomial(const Tensor& self, int64_t draws, bool replacement, const Ge
     out = tenon::searchsorted(sums, at, false, true).clamp_max(n - 1);
   } else {
     const Tensor time = u.neg().log1p().neg() / w;
-    const Tensor none = number(std::numeric_limits<double>::infinity(), time);
+    const Tensor none = scalar_like(std::numeric_limits<double>::infinity(), time);
     out = tenon::prim_argsort(tenon::where(positive, time, none), false).narrow(1, 0, draws);
   }
   return self.dim() == 1 ? out.squeeze(0) : out;

@@ -28,7 +28,7 @@ Tensor where_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdi
   return at.reshape(std::vector<int64_t>(keepdim ? static_cast<std::size_t>(self.dim()) : 0, 1));
 }
 Tensor logic(const Tensor& self, OptionalIntArrayRef dims, bool keepdim, int code) {
-  // An empty list of `any.dims` stands for all, as none does.
+  // An empty list of `any.dims` means all, as none does.
   return reduced(self, dims_of(dims, self.dim()), keepdim, code);
 }
 Tensor logic(const Tensor& self, int64_t dim, bool keepdim, int code) {
@@ -131,16 +131,16 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 namespace {
 
 // Where the extreme so far is met again, or met by NaN, its place is a new one; places only grow.
-Both records(const Tensor& self, int64_t dim, int code) {
+Both find_records(const Tensor& self, int64_t dim, int code) {
   if (self.dim() == 0) return {self, as(self.ne(self), kLong) * 0};
   const Tensor values = tenon::prim_scan(self, dim, code), met = self.eq(values).logical_or(self.isnan());
   const Tensor at = index_like(positions(self.size(dim), self), wrapped(dim, self.dim()), self.sizes());
-  return {values, tenon::prim_scan(tenon::where(met, at, number(0, at)), dim, TN_REDUCE_MAX)};
+  return {values, tenon::prim_scan(tenon::where(met, at, scalar_like(0, at)), dim, TN_REDUCE_MAX)};
 }
 
 }  // namespace
 
-Both cummax(const Tensor& self, int64_t dim) { return records(self, dim, TN_REDUCE_MAX); }
-Both cummin(const Tensor& self, int64_t dim) { return records(self, dim, TN_REDUCE_MIN); }
+Both cummax(const Tensor& self, int64_t dim) { return find_records(self, dim, TN_REDUCE_MAX); }
+Both cummin(const Tensor& self, int64_t dim) { return find_records(self, dim, TN_REDUCE_MIN); }
 
 }  // namespace tenon::decomp

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling and borders: one dimension after the other, by tables of which elements make which.
+// Resampling and borders: one dimension after the other, by tables of the elements that contribute to each output.
 #include <algorithm>
 
 #include "tenon/ops/taps.h"
@@ -35,10 +35,10 @@ Tensor blended(const Tensor& x, int64_t dim, const Taps& taps, bool skip) {
   Tensor sum;
   for (int64_t t = 0; t < taps.taps; ++t) {
     const std::vector<double> w = column_of(taps.weight, t, taps.taps);
-    Tensor part = picked(x, dim, numbers(column_of(taps.index, t, taps.taps), {taps.out}, x));
+    Tensor part = gather_slices(x, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, x));
     if (!all_ones(w)) {
-      const Tensor weight = numbers(w, along(x, dim, taps.out), x, x.scalar_type());
-      part = skip ? tenon::where(weight.eq(0), number(0, part), part * weight) : part * weight;
+      const Tensor weight = constants_like(w, along(x, dim, taps.out), x, x.scalar_type());
+      part = skip ? tenon::where(weight.eq(0), scalar_like(0, part), part * weight) : part * weight;
     }
     sum = sum.defined() ? sum + part : part;
   }
@@ -51,8 +51,9 @@ Tensor unblended(const Tensor& g, int64_t dim, const Taps& taps) {
   Tensor out = full(sizes, 0, options_of(g));
   for (int64_t t = 0; t < taps.taps; ++t) {
     const std::vector<double> w = column_of(taps.weight, t, taps.taps);
-    const Tensor part = all_ones(w) ? g : g * numbers(w, along(g, dim, taps.out), g, g.scalar_type());
-    out = spread(out, dim, numbers(column_of(taps.index, t, taps.taps), {taps.out}, g), part, TN_SCATTER_ADD);
+    const Tensor part = all_ones(w) ? g : g * constants_like(w, along(g, dim, taps.out), g, g.scalar_type());
+    out = scatter_slices(out, dim, constants_like(column_of(taps.index, t, taps.taps), {taps.out}, g), part,
+                         TN_SCATTER_ADD);
   }
   return out;
 }
@@ -75,12 +76,12 @@ struct Resample {
     for (std::size_t d = output.size(); d-- > 0;) {
       const int64_t dim = static_cast<int64_t>(2 + d);
       const Taps t = taps(d, self.size(dim), output[d]);
-      x = bytes ? whole(x, dim, t) : blended(x, dim, t);
+      x = bytes ? blended_bytes(x, dim, t) : blended(x, dim, t);
     }
     return x;
   }
-  // With weights of whole numbers, as images are resampled.
-  static Tensor whole(const Tensor& x, int64_t dim, const Taps& t) {
+  // With integer weights, as images of bytes are resampled.
+  static Tensor blended_bytes(const Tensor& x, int64_t dim, const Taps& t) {
     const sdk::ByteAxis a = sdk::byte_axis(t);
     const Taps weights{a.in, a.out, a.taps, a.index, std::vector<double>(a.weight.begin(), a.weight.end())};
     const Tensor sum = blended(x, dim, weights) + (a.bits > 0 ? 1 << (a.bits - 1) : 0);
@@ -97,35 +98,35 @@ struct Resample {
 
 }  // namespace
 
-#define TENON_NEAREST(row, how)                                                                               \
-  Tensor row##1d(const Tensor& self, IntArrayRef out, OptFloat w) {                                           \
-    return Resample{how, false, {w}}.forward(self, out);                                                      \
-  }                                                                                                           \
-  Tensor row##2d(const Tensor& self, IntArrayRef out, OptFloat h, OptFloat w) {                               \
-    return Resample{how, false, {h, w}}.forward(self, out);                                                   \
-  }                                                                                                           \
-  Tensor row##3d(const Tensor& self, IntArrayRef out, OptFloat d, OptFloat h, OptFloat w) {                   \
-    return Resample{how, false, {d, h, w}}.forward(self, out);                                                \
-  }                                                                                                           \
-  Tensor row##1d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat w) {                         \
-    return Resample{how, false, {w}}.backward(g, in);                                                         \
-  }                                                                                                           \
-  Tensor row##2d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat h, OptFloat w) {             \
-    return Resample{how, false, {h, w}}.backward(g, in);                                                      \
-  }                                                                                                           \
-  Tensor row##3d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat d, OptFloat h, OptFloat w) { \
-    return Resample{how, false, {d, h, w}}.backward(g, in);                                                   \
+#define TENON_NEAREST(name, how)                                                                               \
+  Tensor name##1d(const Tensor& self, IntArrayRef out, OptFloat w) {                                           \
+    return Resample{how, false, {w}}.forward(self, out);                                                       \
+  }                                                                                                            \
+  Tensor name##2d(const Tensor& self, IntArrayRef out, OptFloat h, OptFloat w) {                               \
+    return Resample{how, false, {h, w}}.forward(self, out);                                                    \
+  }                                                                                                            \
+  Tensor name##3d(const Tensor& self, IntArrayRef out, OptFloat d, OptFloat h, OptFloat w) {                   \
+    return Resample{how, false, {d, h, w}}.forward(self, out);                                                 \
+  }                                                                                                            \
+  Tensor name##1d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat w) {                         \
+    return Resample{how, false, {w}}.backward(g, in);                                                          \
+  }                                                                                                            \
+  Tensor name##2d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat h, OptFloat w) {             \
+    return Resample{how, false, {h, w}}.backward(g, in);                                                       \
+  }                                                                                                            \
+  Tensor name##3d_backward(const Tensor& g, IntArrayRef, IntArrayRef in, OptFloat d, OptFloat h, OptFloat w) { \
+    return Resample{how, false, {d, h, w}}.backward(g, in);                                                    \
   }
 TENON_NEAREST(upsample_nearest, Resampling::kNearest)
 TENON_NEAREST(_upsample_nearest_exact, Resampling::kNearestExact)
 #undef TENON_NEAREST
 
-#define TENON_PLANES(row, how)                                                                                      \
-  Tensor row(const Tensor& self, IntArrayRef out, bool align_corners, OptFloat h, OptFloat w) {                     \
-    return Resample{how, align_corners, {h, w}}.forward(self, out);                                                 \
-  }                                                                                                                 \
-  Tensor row##_backward(const Tensor& g, IntArrayRef, IntArrayRef in, bool align_corners, OptFloat h, OptFloat w) { \
-    return Resample{how, align_corners, {h, w}}.backward(g, in);                                                    \
+#define TENON_PLANES(name, how)                                                                                      \
+  Tensor name(const Tensor& self, IntArrayRef out, bool align_corners, OptFloat h, OptFloat w) {                     \
+    return Resample{how, align_corners, {h, w}}.forward(self, out);                                                  \
+  }                                                                                                                  \
+  Tensor name##_backward(const Tensor& g, IntArrayRef, IntArrayRef in, bool align_corners, OptFloat h, OptFloat w) { \
+    return Resample{how, align_corners, {h, w}}.backward(g, in);                                                     \
   }
 TENON_PLANES(upsample_bilinear2d, Resampling::kLinear)
 TENON_PLANES(_upsample_bilinear2d_aa, Resampling::kLinearWide)
@@ -180,10 +181,10 @@ Tensor padded_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad, 
 
 }  // namespace
 
-#define TENON_BORDER(row, reflect)                                                       \
-  Tensor row(const Tensor& self, IntArrayRef pad) { return padded(self, pad, reflect); } \
-  Tensor row##_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad) {       \
-    return padded_backward(grad, self, pad, reflect);                                    \
+#define TENON_BORDER(name, reflect)                                                       \
+  Tensor name(const Tensor& self, IntArrayRef pad) { return padded(self, pad, reflect); } \
+  Tensor name##_backward(const Tensor& grad, const Tensor& self, IntArrayRef pad) {       \
+    return padded_backward(grad, self, pad, reflect);                                     \
   }
 TENON_BORDER(reflection_pad1d, true)
 TENON_BORDER(reflection_pad2d, true)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Layers of recurrent cells step by step. Nothing is kept for the gradient, which takes the steps again.
+// Layers of recurrent cells step by step. Nothing is saved for the gradient, which recomputes the steps.
 #include "tenon/ops/decomp/decomp.h"
 #include "tenon/ops/rnn_layers.h"
 

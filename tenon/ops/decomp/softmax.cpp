@@ -35,7 +35,7 @@ Tensor _log_softmax_backward_data(const Tensor& grad, const Tensor& output, int6
 Tensor _fused_attention(const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& bias,
                         bool is_causal, double scale) {
   const Tensor mask = bias && bias->defined() ? wide(*bias) : Tensor();
-  return as(attention::by_steps(wide(query), wide(key), wide(value), mask, 0, is_causal, scale), query.scalar_type());
+  return as(attention::decomposed(wide(query), wide(key), wide(value), mask, 0, is_causal, scale), query.scalar_type());
 }
 
 }  // namespace tenon::decomp

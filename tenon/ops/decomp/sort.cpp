@@ -10,17 +10,17 @@
 namespace tenon::decomp {
 namespace {
 
-// Values and places of a sorted dimension.
+// Values and indices of a sorted dimension.
 Both sorted(const Tensor& self, int64_t dim, bool descending) {
   if (self.dim() == 0) return {self, tenon::prim_argsort(self, descending)};
   const Tensor order = tenon::prim_argsort(self.transpose(dim, -1), descending).transpose(dim, -1);
   return {self.gather(dim, order), order};
 }
-Both slices(const Both& b, int64_t dim, int64_t from, int64_t n) {
+Both slice_both(const Both& b, int64_t dim, int64_t from, int64_t n) {
   if (std::get<0>(b).dim() == 0) return b;
   return {std::get<0>(b).narrow(dim, from, n), std::get<1>(b).narrow(dim, from, n)};
 }
-Both without(const Both& b, int64_t dim, bool keepdim) {
+Both squeeze_both(const Both& b, int64_t dim, bool keepdim) {
   if (keepdim || std::get<0>(b).dim() == 0) return b;
   return {std::get<0>(b).squeeze(dim), std::get<1>(b).squeeze(dim)};
 }
@@ -34,7 +34,7 @@ Tensor changes(const Tensor& t) {
   return tenon::cat({full({1}, true, options_of(flat)), flat}, 0);
 }
 
-// Of slices along dimension 0 in which equal ones are neighbours: one of each kind, the kind of each, their number.
+// Of slices along dimension 0 in which equal ones are neighbors: one of each kind, the kind of each, their counts.
 struct Kinds {
   Tensor first, kind, count;
 };
@@ -44,10 +44,10 @@ Kinds kinds_of(const Tensor& t) {
   const Tensor kind = tenon::prim_scan(changes(t).to(kLong), 0, TN_REDUCE_SUM) - 1, at = positions(n, t);
   const int64_t kinds = last(kind) + 1;
   const Tensor first = tenon::prim_scatter(full({kinds}, n, options_of(at)), 0, kind, at, TN_SCATTER_MIN);
-  const Tensor none = full({kinds}, 0, options_of(at)), one = number(1, at).expand({n});
+  const Tensor none = full({kinds}, 0, options_of(at)), one = scalar_like(1, at).expand({n});
   return {first, kind, tenon::prim_scatter(none, 0, kind, one, TN_SCATTER_ADD)};
 }
-Tensor nothing(const Tensor& beside) { return empty({0}, options_of(beside, kLong)); }
+Tensor nothing(const Tensor& like) { return empty({0}, options_of(like, kLong)); }
 
 }  // namespace
 
@@ -55,25 +55,26 @@ Both sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool desc
   return sorted(self, dim, descending);
 }
 Both topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
-  return slices(sorted(self, dim, largest), dim, 0, k);
+  return slice_both(sorted(self, dim, largest), dim, 0, k);
 }
 Both kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  return without(slices(sorted(self, dim, false), dim, k - 1, 1), dim, keepdim);
+  return squeeze_both(slice_both(sorted(self, dim, false), dim, k - 1, 1), dim, keepdim);
 }
 
 // The longest run of the sorted line, the first of equally long ones.
 Both mode(const Tensor& self, int64_t dim, bool keepdim) {
-  if (self.dim() == 0) return {self, number(0, positions(1, self))};
+  if (self.dim() == 0) return {self, scalar_like(0, positions(1, self))};
   const Tensor line = self.transpose(dim, -1);
   const int64_t n = line.size(-1);
   const Tensor order = tenon::prim_argsort(line, false), value = line.gather(-1, order);
-  const Tensor at = positions(n, self), zero = number(0, at);
+  const Tensor at = positions(n, self), zero = scalar_like(0, at);
   const Tensor fresh = value.narrow(-1, 1, n - 1).ne(value.narrow(-1, 0, n - 1));
   const Tensor begin =
       tenon::cat({zero.expand(value.narrow(-1, 0, 1).sizes()), tenon::where(fresh, at.narrow(0, 1, n - 1), zero)}, -1);
   const Tensor length = at - tenon::prim_scan(begin, -1, TN_REDUCE_MAX),
                best = tenon::prim_reduce(length, -1, TN_REDUCE_ARGMAX);
-  return without({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim, keepdim);
+  return squeeze_both({value.gather(-1, best).transpose(dim, -1), order.gather(-1, best).transpose(dim, -1)}, dim,
+                      keepdim);
 }
 
 Three _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
@@ -94,11 +95,11 @@ Three unique_consecutive(const Tensor& self, bool return_inverse, bool return_co
   if (dim && !(*dim == 0 && self.dim() == 1)) {
     const Tensor t = self.movedim(*dim, 0);
     const Kinds k = kinds_of(t);
-    return {picked(t, 0, k.first).movedim(0, *dim).contiguous(), k.kind, k.count};
+    return {gather_slices(t, 0, k.first).movedim(0, *dim).contiguous(), k.kind, k.count};
   }
   const Tensor t = self.reshape({-1});
   const Kinds k = kinds_of(t);
-  return {picked(t, 0, k.first), return_inverse ? k.kind.reshape(self.sizes()) : nothing(self),
+  return {gather_slices(t, 0, k.first), return_inverse ? k.kind.reshape(self.sizes()) : nothing(self),
           return_counts ? k.count : nothing(self)};
 }
 
@@ -110,13 +111,14 @@ Three unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
   for (int64_t c = flat.size(1); c-- > 0;) {
     order = order.gather(0, tenon::prim_argsort(flat.select(1, c).gather(0, order), false));
   }
-  const Kinds k = kinds_of(picked(flat, 0, order));
-  const Tensor none = full({rows.size(0)}, 0, options_of(order)), value = picked(rows, 0, order.gather(0, k.first));
+  const Kinds k = kinds_of(gather_slices(flat, 0, order));
+  const Tensor none = full({rows.size(0)}, 0, options_of(order)),
+               value = gather_slices(rows, 0, order.gather(0, k.first));
   return {self.dim() == 1 ? value.squeeze(1) : value.movedim(0, dim).contiguous(),
           tenon::prim_scatter(none, 0, order, k.kind, TN_SCATTER_SET), k.count};
 }
 
-// Halves the range of places that are left until none is. NaN counts as the greatest.
+// Binary search for all values at once. NaN counts as the largest.
 Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right,
                            std::optional<std::string_view> side, const std::optional<Tensor>& sorter) {
   const bool after = side ? *side == "right" : right;
@@ -128,7 +130,7 @@ Tensor searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bo
   Tensor low = full(x.sizes(), 0, options_of(x, kLong)), high = full(x.sizes(), n, options_of(x, kLong));
   for (int64_t left = n; left > 0; left /= 2) {
     const Tensor middle = (low + high).bitwise_right_shift(1), open = low < high;
-    const Tensor at = edges.gather(-1, minimum(middle, number(n - 1, middle)));
+    const Tensor at = edges.gather(-1, minimum(middle, scalar_like(n - 1, middle)));
     const Tensor ahead =
         after ? (at <= x).logical_or(x.isnan()) : (at < x).logical_or(x.isnan().logical_and(at.isnan().logical_not()));
     low = tenon::where(open.logical_and(ahead), middle + 1, low);
@@ -151,7 +153,7 @@ Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> ou
 namespace {
 
 Tensor counted(const Tensor& bin, const Tensor& inside, const Tensor& weight, int64_t bins) {
-  const Tensor at = tenon::where(inside, bin, number(bins, bin));
+  const Tensor at = tenon::where(inside, bin, scalar_like(bins, bin));
   return tenon::prim_scatter(full({bins + 1}, 0, options_of(weight)), 0, at, weight, TN_SCATTER_ADD).narrow(0, 0, bins);
 }
 
@@ -171,9 +173,9 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   TENON_CHECK(std::isfinite(low) && std::isfinite(high), ValueError, "histc: range of [", low, ", ", high,
               "] is not finite");
   const Tensor inside = (x >= low).logical_and(x <= high);
-  const Tensor place = tenon::where(inside, (x - low) * static_cast<double>(bins) / (high - low), number(0, x));
+  const Tensor place = tenon::where(inside, (x - low) * static_cast<double>(bins) / (high - low), scalar_like(0, x));
   const Tensor bin = minimum(place.to(kLong), full({}, bins - 1, options_of(x, kLong)));
-  return counted(bin, inside, number(1, bin).expand(bin.sizes()), bins);
+  return counted(bin, inside, scalar_like(1, bin).expand(bin.sizes()), bins);
 }
 
 Tensor _histogram(const Tensor& self, const Tensor& edges, const std::optional<Tensor>& weight) {
@@ -182,7 +184,7 @@ Tensor _histogram(const Tensor& self, const Tensor& edges, const std::optional<T
   if (bins == 0) return empty({0}, options_of(self, kDouble));
   const Tensor inside = (x >= edges.select(0, 0)).logical_and(x <= edges.select(0, bins));
   Tensor bin = searchsorted_Tensor(edges, x, false, true, std::nullopt, std::nullopt) - 1;
-  bin = minimum(bin, number(bins - 1, bin));
+  bin = minimum(bin, scalar_like(bins - 1, bin));
   const Tensor w =
       weight && weight->defined() ? weight->reshape({-1}).to(kDouble) : full({x.numel()}, 1, options_of(self, kDouble));
   return counted(bin, inside, w, bins);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 //   device NAME
-// What a device with streams, events and memory of its own promises beside values: order, waiting, reports of bad
+// What a device with streams, events and memory of its own promises besides values: order, waiting, reports of bad
 // indices, and errors that say what failed.
 #include <tenon/core/device.h>
 #include <tenon/core/error.h>

@@ -23,32 +23,9 @@ inline constexpr int kMaxOutputs = 8;
 inline constexpr int kMaxArgs = 32;
 
 enum class ArgType : uint8_t {
-  Tensor,
-  OptTensor,
-  TensorList,
-  OptTensorList,
-  Scalar,
-  OptScalar,
-  ScalarList,
-  Int,
-  OptInt,
-  IntList,
-  OptIntList,
-  Float,
-  OptFloat,
-  FloatList,
-  OptFloatList,
-  Bool,
-  OptBool,
-  BoolList,
-  Dtype,
-  OptDtype,
-  Layout,
-  Device,
-  MemoryFormat,
-  Str,
-  OptStr,
-  Generator,
+#define TENON_ARG_TYPE(Enum, base, list, optional, optional_items) Enum,
+#include "tenon/core/arg_types.def"
+#undef TENON_ARG_TYPE
 };
 
 struct ArgInfo {

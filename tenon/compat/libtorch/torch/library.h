@@ -95,7 +95,7 @@ class Dispatcher {
       block.run(library);
     }
     tenon::compat::missing((std::string("Dispatcher::findSchemaOrThrow(\"") + name + "\")").c_str(),
-                           "rows are called as functions of tenon::");
+                           "operators are called as functions of tenon::");
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Places that are reserved: they compile and say what is missing.
+// Reserved names: they compile, and throw an error that says what is missing.
 #pragma once
 
 #include <string>

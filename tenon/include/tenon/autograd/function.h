@@ -58,12 +58,12 @@ struct TENON_API FunctionNode final : NodeWith<0> {
   // Counts the writes to what forward marked as dirty, and refuses what cannot be recorded.
   void count_writes(const variable_list& outputs);
   // Connects what forward returned; `inputs` are the tensors among its arguments, in order.
-  void finish(const variable_list& inputs, variable_list& outputs);
+  void connect_outputs(const variable_list& inputs, variable_list& outputs);
 
   std::string label;
   AutogradContext ctx;
   Backward run = nullptr;
-  std::vector<uint32_t> edge_of_argument;  // place of the edge for each argument, or ~0 for one that is no tensor
+  std::vector<uint32_t> edge_of_argument;  // index of the edge for each argument, or ~0 for one that is not a tensor
   struct Shape {
     std::vector<int64_t> sizes;
     TensorOptions options;
@@ -99,7 +99,7 @@ struct Function {
     else
       outputs = result;
     node->count_writes(outputs);
-    if (tracked) node->finish(inputs, outputs);
+    if (tracked) node->connect_outputs(inputs, outputs);
     if constexpr (std::is_same_v<Result, Tensor>)
       return outputs[0];
     else

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Per-thread switches of the row call, in one word: gradient recording, inference, the rules of 2018, observers.
+// Per-thread switches of operator calls, in one word: gradient recording, inference, the rules of PyTorch 0.4,
+// observers.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace autograd {
 enum Mode : uint32_t {
   kGradMode = 1,  // record histories (on at start)
   kInferenceMode = 2,
-  kEra04 = 4,        // compat::Era04
-  kRowObserved = 8,  // somebody watches row calls (tracing, profiler)
+  kEra04 = 4,             // compat::Era04
+  kOperatorObserved = 8,  // operator calls are observed (tracing, profiler)
 };
 
 // Reads and writes go through functions: thread-locals of a shared library are slow to reach from outside.

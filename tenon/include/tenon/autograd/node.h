@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The graph: a node a recorded call, edges from a node to the nodes that made its inputs.
+// The graph: one node per recorded call, edges from a node to the nodes that made its inputs.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class TENON_API Node : public core::RefCounted {
   Node(const Node&) = delete;
 
   virtual const char* name() const = 0;
-  // grads: one for each output of the forward call, possibly undefined; may be moved from. out: one an edge.
+  // grads: one for each output of the forward call, possibly undefined; may be moved from. out: one per edge.
   virtual void apply(Tensor* grads, Tensor* out) = 0;
   virtual void release_saved() {}
 
@@ -98,7 +98,7 @@ struct TENON_API AccumulateGrad final : Node {
   Tensor variable;
 };
 
-// What autograd hangs on a tensor.
+// What autograd attaches to a tensor.
 struct AutogradMeta final : core::AutogradSlot {
   ~AutogradMeta() override;
   static void* operator new(std::size_t bytes) { return core::pool_alloc(bytes); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a node keeps of its call. A tensor is kept with the number of writes that it had seen: one more before the
-// gradient is computed is an error, not a wrong result.
+// What a node keeps of its call. A tensor is kept with its version: a write before the gradient is computed is an
+// error, not a wrong result.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace tenon::autograd {
 
 class TENON_API SavedTensor {
  public:
-  // Error for an inference tensor, whose writes nobody counts; `owner` names the call.
+  // Error for an inference tensor, whose writes are not counted; `owner` names the call.
   void save(const Tensor& t, const Node& owner) {
     if (!t.defined()) return;
     if (t.unsafeGetTensorImpl()->flags & core::kInference) refuse_inference(owner);

@@ -81,7 +81,7 @@ class DataLoaderBase {
       if (!request) return std::nullopt;
       return dataset_->get_batch(std::move(*request));
     }
-    // A stateful dataset that ran dry gives empty results; batches may still follow.
+    // A stateful dataset that is exhausted gives empty results; batches may still follow.
     while (auto result = pop()) {
       auto& batch = *static_cast<std::optional<Batch>*>(result.get());
       if (!batch) continue;
@@ -95,7 +95,7 @@ class DataLoaderBase {
     try {
       return pipeline_.pop();
     } catch (const WorkerException&) {
-      prefetch(1);  // the epoch can go on behind the broken batch
+      prefetch(1);  // the epoch can continue after the broken batch
       throw;
     }
   }
@@ -127,7 +127,7 @@ class StatelessDataLoader
   Sampler sampler_;
 };
 
-// For datasets that keep their own place and end by returning nothing.
+// For datasets that keep their own position and end by returning nothing.
 template <class Dataset>
 class StatefulDataLoader
     : public DataLoaderBase<Dataset, typename Dataset::BatchType::value_type, typename Dataset::BatchRequestType> {

@@ -127,7 +127,7 @@ struct TensorDataset : public Dataset<TensorDataset, TensorExample> {
   Tensor tensor;
 };
 
-// Lets copies of a dataset be one: workers share it, so it must be thread-safe.
+// Copies share one dataset: workers use it at the same time, so it must be thread-safe.
 template <class UnderlyingDataset>
 class SharedBatchDataset
     : public BatchDataset<SharedBatchDataset<UnderlyingDataset>, typename UnderlyingDataset::BatchType,

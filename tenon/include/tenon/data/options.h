@@ -21,7 +21,7 @@ struct DataLoaderOptions {
   TENON_ARG(std::size_t, workers) = 0;
   // Batches in flight at most; twice the workers unless set.
   TENON_ARG(std::optional<std::size_t>, max_jobs);
-  // How long to wait for a worker before an Error; for ever unless set.
+  // How long to wait for a worker before an Error; without limit unless set.
   TENON_ARG(std::optional<std::chrono::milliseconds>, timeout);
   // Batches come in the sampler's order; else as they are ready.
   TENON_ARG(bool, enforce_ordering) = true;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The threads behind a data loader: jobs go in numbered, results come out in that order or as they are ready. Types are
-// erased so that <thread> and <mutex> stay out of public headers.
+// The worker threads of a data loader: jobs go in numbered, results come out in that order or as they are ready. Types
+// are erased so that <thread> and <mutex> stay out of public headers.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ namespace detail {
 
 class TENON_API Pipeline {
  public:
-  // One an iteration of a worker's loop: takes the request, returns the result. Both are shared_ptr<void> of types
-  // that the loader knows.
+  // Called once per iteration of a worker's loop: takes the request, returns the result. Both are shared_ptr<void> of
+  // types that the loader knows.
   using Work = std::function<std::shared_ptr<void>(std::shared_ptr<void> request)>;
 
   explicit Pipeline(const FullDataLoaderOptions& options);

@@ -22,7 +22,7 @@ class Sampler {
   using BatchRequestType = BatchRequest;
 
   virtual ~Sampler() = default;
-  // Begins anew, before each epoch; with a size, over that many examples.
+  // Starts over, before each epoch; with a size, over that many examples.
   virtual void reset(std::optional<std::size_t> new_size) = 0;
   virtual std::optional<BatchRequest> next(std::size_t batch_size) = 0;  // nothing at the end
   virtual void save(serialize::OutputArchive& archive) const = 0;
@@ -58,7 +58,7 @@ class TENON_API RandomSampler : public Sampler<> {
   int64_t index_ = 0;
 };
 
-// A number of examples, for datasets that know no indices.
+// A count of examples, for datasets that know no indices.
 struct BatchSize {
   explicit BatchSize(std::size_t n) : size_(n) {}
   std::size_t size() const noexcept { return size_; }

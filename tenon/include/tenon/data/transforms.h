@@ -110,7 +110,7 @@ TENON_API Tensor channel_column(ArrayRef<double> values);  // float32 [n, 1, 1]
 TENON_API Tensor normalized(const Tensor& input, const Tensor& mean, const Tensor& stddev);
 }  // namespace detail
 
-// (x - mean) / stddev, a number for each channel of [channels, rows, cols].
+// (x - mean) / stddev, one value for each channel of [channels, rows, cols].
 template <class Target = Tensor>
 struct Normalize : public TensorTransform<Target> {
   Normalize(ArrayRef<double> mean_in, ArrayRef<double> stddev_in)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A module class that derives from Cloneable<Itself> gets clone(); its reset() registers and initialises everything.
+// A module class that derives from Cloneable<Itself> gets clone(); its reset() registers and initializes everything.
 #pragma once
 
 #include "tenon/nn/module.h"

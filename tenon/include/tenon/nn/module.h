@@ -95,7 +95,7 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
 
   // Parameters and buffers under their dotted names, sharing memory with the module; shared ones under each name.
   OrderedDict<std::string, Tensor> state_dict() const;
-  // Copies values in. strict: one error that lists every missing key, unexpected key and clash of shapes, before
+  // Copies values in. strict: one error that lists every missing key, unexpected key and mismatch of shapes, before
   // anything is written; otherwise what fits is taken.
   void load_state_dict(const OrderedDict<std::string, Tensor>& state, bool strict = true);
 
@@ -172,7 +172,7 @@ class TENON_API Module : public std::enable_shared_from_this<Module> {
   bool is_training_ = true;
 };
 
-// The tree, one module a line, children indented under their names.
+// The tree, one module per line, children indented under their names.
 TENON_API std::ostream& operator<<(std::ostream& stream, const Module& module);
 
 }  // namespace nn

@@ -9,7 +9,7 @@ namespace optim {
 
 struct TENON_API AdadeltaOptions : public OptimizerCloneableOptions<AdadeltaOptions> {
   AdadeltaOptions(double lr = 1.0);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1.0;
   // Decay of both running means.
   TENON_ARG(double, rho) = 0.9;

@@ -9,7 +9,7 @@ namespace optim {
 
 struct TENON_API AdagradOptions : public OptimizerCloneableOptions<AdagradOptions> {
   AdagradOptions(double lr = 1e-2);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-2;
   // The step size at step t is lr / (1 + (t - 1) * lr_decay).
   TENON_ARG(double, lr_decay) = 0;

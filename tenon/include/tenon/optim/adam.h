@@ -11,7 +11,7 @@ namespace optim {
 
 struct TENON_API AdamOptions : public OptimizerCloneableOptions<AdamOptions> {
   AdamOptions(double lr = 1e-3);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-3;
   using betas_t = std::tuple<double, double>;
   // Decay of the running mean of gradients and of their squares.
@@ -20,10 +20,10 @@ struct TENON_API AdamOptions : public OptimizerCloneableOptions<AdamOptions> {
   TENON_ARG(double, eps) = 1e-8;
   // This times the parameter is added to the gradient.
   TENON_ARG(double, weight_decay) = 0;
-  // Divides by the greatest mean of squares so far.
+  // Divides by the largest mean of squares so far.
   TENON_ARG(bool, amsgrad) = false;
-  // The device counts the steps, so that a step captured in a graph counts in its replays. Its learning rate stays what
-  // it was in the capture.
+  // The device counts the steps, so that a step captured in a graph counts in its replays. Its learning rate is that
+  // of the capture.
   TENON_ARG(bool, capturable) = false;
 
  public:
@@ -32,15 +32,15 @@ struct TENON_API AdamOptions : public OptimizerCloneableOptions<AdamOptions> {
 };
 
 struct TENON_API AdamParamState : public OptimizerCloneableParamState<AdamParamState> {
-  // Steps done; where state_step is there, it knows better.
+  // Steps done; state_step counts instead if it is defined.
   TENON_ARG(int64_t, step) = 0;
-  // With capturable: one int64 beside the parameter.
+  // With capturable: one int64 on the parameter's device.
   TENON_ARG(Tensor, state_step);
   // Running mean of gradients.
   TENON_ARG(Tensor, exp_avg);
   // Running mean of their squares.
   TENON_ARG(Tensor, exp_avg_sq);
-  // Greatest of those so far; with amsgrad.
+  // Largest of those so far; with amsgrad.
   TENON_ARG(Tensor, max_exp_avg_sq);
 
  public:

@@ -11,7 +11,7 @@ namespace optim {
 
 struct TENON_API AdamaxOptions : public OptimizerCloneableOptions<AdamaxOptions> {
   AdamaxOptions(double lr = 2e-3);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 2e-3;
   using betas_t = std::tuple<double, double>;
   // Decay of the running mean of gradients and of their squares.

@@ -9,7 +9,7 @@ namespace optim {
 
 struct TENON_API ASGDOptions : public OptimizerCloneableOptions<ASGDOptions> {
   ASGDOptions(double lr = 1e-2);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-2;
   // Decay of the parameter.
   TENON_ARG(double, lambd) = 1e-4;

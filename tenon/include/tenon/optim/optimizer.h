@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The base of optimisers: groups of parameters with their options, and a state for each parameter.
+// The base of optimizers: groups of parameters with their options, and a state for each parameter.
 //
-// step() reads .grad and never writes into it: weight decay and the like are applied on the way.
+// step() reads .grad and never writes into it: weight decay is applied to a copy.
 #pragma once
 
 #include <memory>
@@ -69,7 +69,7 @@ class OptimizerCloneableParamState : public OptimizerParamState {
   }
 };
 
-// Parameters with one set of options; without options it takes the optimiser's defaults.
+// Parameters with one set of options; without options it takes the optimizer's defaults.
 class TENON_API OptimizerParamGroup {
  public:
   OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}
@@ -99,7 +99,7 @@ class TENON_API OptimizerParamGroup {
 
 class TENON_API Optimizer {
  public:
-  // Computes the loss and its gradients anew; called with gradients on.
+  // Computes the loss and its gradients again; called with gradients on.
   using LossClosure = FunctionRef<Tensor()>;
   using StateMap = std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>;
 
@@ -148,7 +148,7 @@ class TENON_API Optimizer {
   virtual void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
                       std::unique_ptr<OptimizerParamState>& state);
   virtual std::unique_ptr<OptimizerParamState> new_state() const;
-  // new_state(), but not in a capture, whose replays would make it anew each time.
+  // new_state(), but not in a capture, whose replays would make it again each time.
   std::unique_ptr<OptimizerParamState> first_state(const Tensor& param) const;
   // Whether a step takes gradients with a layout of their own; step() refuses them otherwise.
   virtual bool takes_layouts() const;
@@ -158,7 +158,7 @@ class TENON_API Optimizer {
   std::unique_ptr<OptimizerOptions> defaults_;
 };
 
-// NotImplementedError where the parameter's device captures a graph, whose replays would not do what `why` says.
+// NotImplementedError if the parameter's device captures a graph, whose replays would not do what `why` says.
 TENON_API void refuse_capture(const Tensor& param, const char* why);
 inline constexpr const char* kFirstStep = "its state is made in the first step; take that before the capture";
 

@@ -9,7 +9,7 @@ namespace optim {
 
 struct TENON_API RMSpropOptions : public OptimizerCloneableOptions<RMSpropOptions> {
   RMSpropOptions(double lr = 1e-2);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-2;
   // Decay of the running mean of squares.
   TENON_ARG(double, alpha) = 0.99;
@@ -17,7 +17,7 @@ struct TENON_API RMSpropOptions : public OptimizerCloneableOptions<RMSpropOption
   TENON_ARG(double, eps) = 1e-8;
   // This times the parameter is added to the gradient.
   TENON_ARG(double, weight_decay) = 0;
-  // Share of the last step that goes on.
+  // Momentum factor.
   TENON_ARG(double, momentum) = 0;
   // Divides by the deviation instead of the root mean square.
   TENON_ARG(bool, centered) = false;

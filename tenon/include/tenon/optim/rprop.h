@@ -11,13 +11,13 @@ namespace optim {
 
 struct TENON_API RpropOptions : public OptimizerCloneableOptions<RpropOptions> {
   RpropOptions(double lr = 1e-2);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-2;
   using etas_t = std::tuple<double, double>;
   // Factors of a step whose gradient changed sign, and of one whose did not.
   TENON_ARG(etas_t, etas) = std::make_tuple(0.5, 1.2);
   using step_sizes_t = std::tuple<double, double>;
-  // Least and greatest step.
+  // Smallest and largest step.
   TENON_ARG(step_sizes_t, step_sizes) = std::make_tuple(1e-6, 50);
 
  public:

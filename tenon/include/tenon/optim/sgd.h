@@ -9,11 +9,11 @@ namespace optim {
 
 struct TENON_API SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
   SGDOptions(double lr);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr);
-  // Share of the last step that goes on.
+  // Momentum factor.
   TENON_ARG(double, momentum) = 0;
-  // Share of the gradient that stays out of the momentum.
+  // Dampening of the gradient in the momentum.
   TENON_ARG(double, dampening) = 0;
   // This times the parameter is added to the gradient.
   TENON_ARG(double, weight_decay) = 0;

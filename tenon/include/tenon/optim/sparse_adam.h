@@ -11,7 +11,7 @@ namespace optim {
 
 struct TENON_API SparseAdamOptions : public OptimizerCloneableOptions<SparseAdamOptions> {
   SparseAdamOptions(double lr = 1e-3);
-  // Step size.
+  // Learning rate.
   TENON_ARG(double, lr) = 1e-3;
   using betas_t = std::tuple<double, double>;
   // Decay of the running mean of gradients and of their squares.

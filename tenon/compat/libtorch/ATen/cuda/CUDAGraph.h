@@ -15,14 +15,14 @@ struct CUDAGraph {
     if (!graph_) graph_.emplace(kCUDA);
     graph_->capture_begin();
   }
-  void capture_end() { made().capture_end(); }
-  void replay() { made().replay(); }
+  void capture_end() { captured_graph().capture_end(); }
+  void replay() { captured_graph().replay(); }
   void reset() {
     if (graph_) graph_->reset();
   }
 
  private:
-  ::tenon::Graph& made() {
+  ::tenon::Graph& captured_graph() {
     TENON_CHECK(graph_, ValueError, "CUDAGraph: nothing was captured; call capture_begin() first");
     return *graph_;
   }

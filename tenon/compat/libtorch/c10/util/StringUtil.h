@@ -9,7 +9,7 @@
 
 namespace c10 {
 
-// The parts one after the other, as operator<< writes them.
+// The arguments concatenated, as operator<< writes them.
 template <class... Parts>
 std::string str(const Parts&... parts) {
   std::ostringstream out;

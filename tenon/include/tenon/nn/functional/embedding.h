@@ -9,7 +9,7 @@ namespace tenon {
 namespace nn {
 namespace functional {
 
-// The one-hot code of int64 classes in a new last dimension; num_classes -1 takes the greatest class + 1.
+// The one-hot code of int64 classes in a new last dimension; num_classes -1 takes the largest class + 1.
 TENON_API Tensor one_hot(const Tensor& tensor, int64_t num_classes = -1);
 // Rows of weight; with max_norm set, long rows of weight are shortened in place first.
 TENON_API Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options = {});

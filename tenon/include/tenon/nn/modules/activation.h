@@ -222,7 +222,7 @@ class TENON_API ThresholdImpl : public Cloneable<ThresholdImpl> {
 };
 TENON_MODULE(Threshold);
 
-// One learned slope for negative values, or one a channel (dimension 1).
+// One learned slope for negative values, or one per channel (dimension 1).
 class TENON_API PReLUImpl : public Cloneable<PReLUImpl> {
  public:
   explicit PReLUImpl(const PReLUOptions& options_ = {});

@@ -23,7 +23,7 @@ struct AnyAccess {
 };
 
 [[noreturn]] TENON_API void bad_argument(std::size_t i, const std::type_info& wanted, const std::type_info& given);
-// Fills up from the defaults; the error names the module.
+// Appends default arguments; the error names the module.
 TENON_API void complete_arguments(const Module& module, std::vector<AnyValue>& args, std::size_t wanted,
                                   DefaultArgs defaults);
 

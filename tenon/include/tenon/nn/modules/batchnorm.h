@@ -43,7 +43,7 @@ class BatchNormImplBase : public Cloneable<Derived>, public detail::NormState {
   BatchNormOptions options;
 };
 
-// Normalises each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
+// Normalizes each channel over the batch and the other dimensions. 1d takes [N, C] or [N, C, L].
 class TENON_API BatchNorm1dImpl : public BatchNormImplBase<BatchNorm1dImpl> {
  public:
   explicit BatchNorm1dImpl(int64_t num_features);
@@ -83,7 +83,7 @@ class InstanceNormImplBase : public Cloneable<Derived>, public detail::NormState
   InstanceNormOptions options;
 };
 
-// Normalises each channel of each sample. A sample alone, without the dimension of the batch, is accepted.
+// Normalizes each channel of each sample. A sample alone, without the dimension of the batch, is accepted.
 class TENON_API InstanceNorm1dImpl : public InstanceNormImplBase<InstanceNorm1dImpl> {
  public:
   explicit InstanceNorm1dImpl(int64_t num_features);

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace nn {
 
-// Normalises over the last dimensions. Weight and bias start as 1 and 0.
+// Normalizes over the last dimensions. Weight and bias start as 1 and 0.
 class TENON_API LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
   explicit LayerNormImpl(std::vector<int64_t> normalized_shape);
@@ -40,7 +40,7 @@ class TENON_API RMSNormImpl : public Cloneable<RMSNormImpl> {
 };
 TENON_MODULE(RMSNorm);
 
-// Normalises groups of channels of each sample. Weight and bias start as 1 and 0.
+// Normalizes groups of channels of each sample. Weight and bias start as 1 and 0.
 class TENON_API GroupNormImpl : public Cloneable<GroupNormImpl> {
  public:
   GroupNormImpl(int64_t num_groups, int64_t num_channels);
@@ -56,7 +56,7 @@ class TENON_API GroupNormImpl : public Cloneable<GroupNormImpl> {
 };
 TENON_MODULE(GroupNorm);
 
-// Divides by a power of the mean square over neighbouring channels.
+// Divides by a power of the mean square over neighboring channels.
 class TENON_API LocalResponseNormImpl : public Cloneable<LocalResponseNormImpl> {
  public:
   explicit LocalResponseNormImpl(int64_t size);

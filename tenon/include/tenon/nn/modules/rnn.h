@@ -37,7 +37,7 @@ class TENON_API RNNImplBase : public Cloneable<Derived> {
  protected:
   // Checks an input [time, batch, feature] or [time, feature], or with batch first; returns the size of its batch.
   int64_t check_input(const Tensor& input) const;
-  // A state of the layers for a batch, zeros where none is given; without a batch it has two dimensions.
+  // A state of the layers for a batch, zeros if none is given; without a batch it has two dimensions.
   Tensor state(const Tensor& given, const Tensor& input, int64_t features) const;
   int64_t state_features() const;  // of the hidden state, projected if it is
 

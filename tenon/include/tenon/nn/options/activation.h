@@ -42,9 +42,9 @@ struct HardshrinkOptions {
 };
 
 struct HardtanhOptions {
-  // Least result.
+  // Smallest result.
   TENON_ARG(double, min_val) = -1.0;
-  // Greatest result.
+  // Largest result.
   TENON_ARG(double, max_val) = 1.0;
   // Whether the input itself is changed.
   TENON_ARG(bool, inplace) = false;
@@ -107,9 +107,9 @@ struct HardsigmoidOptions {
 };
 
 struct RReLUOptions {
-  // Least slope that is drawn.
+  // Smallest slope that is drawn.
   TENON_ARG(double, lower) = 1.0 / 8.0;
-  // Greatest slope that is drawn.
+  // Largest slope that is drawn.
   TENON_ARG(double, upper) = 1.0 / 3.0;
   // Whether the input itself is changed.
   TENON_ARG(bool, inplace) = false;
@@ -208,9 +208,9 @@ struct LogSoftmaxFuncOptions {
 };
 
 struct RReLUFuncOptions {
-  // Least slope that is drawn.
+  // Smallest slope that is drawn.
   TENON_ARG(double, lower) = 1.0 / 8.0;
-  // Greatest slope that is drawn.
+  // Largest slope that is drawn.
   TENON_ARG(double, upper) = 1.0 / 3.0;
   // false: the slope is the mean of lower and upper.
   TENON_ARG(bool, training) = false;

@@ -14,7 +14,7 @@ namespace detail {
 using conv_padding_mode_t =
     enumtype::OneOf<enumtype::kZeros, enumtype::kReflect, enumtype::kReplicate, enumtype::kCircular>;
 
-// Numbers, or kValid (none), or kSame (as much as keeps the size at stride 1).
+// Integers, or kValid (none), or kSame (as much as keeps the size at stride 1).
 template <std::size_t D>
 class ConvPadding {
  public:
@@ -48,7 +48,7 @@ struct ConvOptions {
   TENON_ARG(ExpandingArray<D>, kernel_size);
   // Step of the window.
   TENON_ARG(ExpandingArray<D>, stride) = 1;
-  // Border on both sides: numbers, kValid or kSame.
+  // Border on both sides: integers, kValid or kSame.
   TENON_ARG(padding_t, padding) = 0;
   // Distance between elements of the window.
   TENON_ARG(ExpandingArray<D>, dilation) = 1;
@@ -101,7 +101,7 @@ struct ConvFuncOptions {
   TENON_ARG(Tensor, bias);
   // Step of the window.
   TENON_ARG(ExpandingArray<D>, stride) = 1;
-  // Border on both sides: numbers, kValid or kSame.
+  // Border on both sides: integers, kValid or kSame.
   TENON_ARG(padding_t, padding) = 0;
   // Distance between elements of the window.
   TENON_ARG(ExpandingArray<D>, dilation) = 1;

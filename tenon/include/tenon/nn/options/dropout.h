@@ -24,7 +24,7 @@ namespace functional {
 struct DropoutFuncOptions {
   // Probability that an element becomes zero.
   TENON_ARG(double, p) = 0.5;
-  // false: the input is returned as it is.
+  // false: the input is returned unchanged.
   TENON_ARG(bool, training) = true;
   // Whether the input itself is changed.
   TENON_ARG(bool, inplace) = false;
@@ -35,7 +35,7 @@ using Dropout3dFuncOptions = DropoutFuncOptions;
 struct AlphaDropoutFuncOptions {
   // Probability that an element is dropped.
   TENON_ARG(double, p) = 0.5;
-  // false: the input is returned as it is.
+  // false: the input is returned unchanged.
   TENON_ARG(bool, training) = false;
   // Whether the input itself is changed.
   TENON_ARG(bool, inplace) = false;

@@ -35,7 +35,7 @@ struct EmbeddingOptions {
 };
 
 struct EmbeddingFromPretrainedOptions {
-  // Whether the given weight stays as it is in training.
+  // Whether the given weight is not trained.
   TENON_ARG(bool, freeze) = true;
   // A row that gets no gradient.
   TENON_ARG(std::optional<int64_t>, padding_idx) = std::nullopt;
@@ -62,7 +62,7 @@ struct EmbeddingBagOptions {
   TENON_ARG(double, norm_type) = 2.0;
   // Whether gradients are divided by how often the row occurs in the batch.
   TENON_ARG(bool, scale_grad_by_freq) = false;
-  // How the rows of a bag are joined: kSum, kMean or kMax.
+  // How the rows of a bag are reduced: kSum, kMean or kMax.
   TENON_ARG(EmbeddingBagMode, mode) = kMean;
   // Whether the gradient of the weight is sparse.
   TENON_ARG(bool, sparse) = false;
@@ -75,7 +75,7 @@ struct EmbeddingBagOptions {
 };
 
 struct EmbeddingBagFromPretrainedOptions {
-  // Whether the given weight stays as it is in training.
+  // Whether the given weight is not trained.
   TENON_ARG(bool, freeze) = true;
   // Rows longer than this, in norm_type, are shortened to it in place before the look-up.
   TENON_ARG(std::optional<double>, max_norm) = std::nullopt;
@@ -83,7 +83,7 @@ struct EmbeddingBagFromPretrainedOptions {
   TENON_ARG(double, norm_type) = 2.0;
   // Whether gradients are divided by how often the row occurs in the batch.
   TENON_ARG(bool, scale_grad_by_freq) = false;
-  // How the rows of a bag are joined: kSum, kMean or kMax.
+  // How the rows of a bag are reduced: kSum, kMean or kMax.
   TENON_ARG(EmbeddingBagMode, mode) = kMean;
   // Whether the gradient of the weight is sparse.
   TENON_ARG(bool, sparse) = false;
@@ -116,7 +116,7 @@ struct EmbeddingBagFuncOptions {
   TENON_ARG(double, norm_type) = 2.0;
   // Whether gradients are divided by how often the row occurs in the batch.
   TENON_ARG(bool, scale_grad_by_freq) = false;
-  // How the rows of a bag are joined: kSum, kMean or kMax.
+  // How the rows of a bag are reduced: kSum, kMean or kMax.
   TENON_ARG(EmbeddingBagMode, mode) = kMean;
   // Whether the gradient of the weight is sparse.
   TENON_ARG(bool, sparse) = false;

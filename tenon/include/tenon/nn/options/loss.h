@@ -16,7 +16,7 @@ struct L1LossOptions {
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   L1LossOptions(T reduction) : reduction_(reduction) {}
   L1LossOptions() = default;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -36,7 +36,7 @@ struct MSELossOptions {
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   MSELossOptions(T reduction) : reduction_(reduction) {}
   MSELossOptions() = default;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -44,7 +44,7 @@ struct BCELossOptions {
   using reduction_t = enumtype::Reduction;
   // A factor per element of the batch; may be undefined.
   TENON_ARG(Tensor, weight);
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -52,7 +52,7 @@ struct HingeEmbeddingLossOptions {
   using reduction_t = enumtype::Reduction;
   // Margin.
   TENON_ARG(double, margin) = 1.0;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -64,7 +64,7 @@ struct MultiMarginLossOptions {
   TENON_ARG(double, margin) = 1.0;
   // A factor per class; may be undefined.
   TENON_ARG(Tensor, weight);
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -72,7 +72,7 @@ struct CosineEmbeddingLossOptions {
   using reduction_t = enumtype::Reduction;
   // Margin.
   TENON_ARG(double, margin) = 0.0;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -81,7 +81,7 @@ struct MultiLabelMarginLossOptions {
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   MultiLabelMarginLossOptions(T reduction) : reduction_(reduction) {}
   MultiLabelMarginLossOptions() = default;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -90,7 +90,7 @@ struct SoftMarginLossOptions {
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   SoftMarginLossOptions(T reduction) : reduction_(reduction) {}
   SoftMarginLossOptions() = default;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -98,7 +98,7 @@ struct MultiLabelSoftMarginLossOptions {
   using reduction_t = enumtype::Reduction;
   // A factor per class; may be undefined.
   TENON_ARG(Tensor, weight);
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -112,15 +112,15 @@ struct TripletMarginLossOptions {
   TENON_ARG(double, eps) = 1e-6;
   // Whether the nearer of anchor and positive is compared with the negative.
   TENON_ARG(bool, swap) = false;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
 struct CTCLossOptions {
   using reduction_t = enumtype::Reduction;
-  // The class that means nothing.
+  // The class of the blank label.
   TENON_ARG(int64_t, blank) = 0;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
   // Whether infinite losses and their gradients become zero.
   TENON_ARG(bool, zero_infinity) = false;
@@ -131,7 +131,7 @@ struct SmoothL1LossOptions {
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   SmoothL1LossOptions(T reduction) : reduction_(reduction) {}
   SmoothL1LossOptions() = default;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
   // Where the square ends and the absolute value begins; 1 if not given.
   TENON_ARG(std::optional<double>, beta) = std::nullopt;
@@ -142,7 +142,7 @@ struct HuberLossOptions {
   template <class T, class = std::enable_if_t<std::is_constructible_v<reduction_t, T>>>
   HuberLossOptions(T reduction) : reduction_(reduction) {}
   HuberLossOptions() = default;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
   // Where the square ends and the absolute value begins.
   TENON_ARG(double, delta) = 1.0;
@@ -156,7 +156,7 @@ struct PoissonNLLLossOptions {
   TENON_ARG(bool, full) = false;
   // Keeps the logarithm finite without log_input.
   TENON_ARG(double, eps) = 1e-8;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -164,9 +164,9 @@ struct GaussianNLLLossOptions {
   using reduction_t = enumtype::Reduction;
   // Whether the constant term is added.
   TENON_ARG(bool, full) = false;
-  // Least variance.
+  // Smallest variance.
   TENON_ARG(double, eps) = 1e-6;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -174,7 +174,7 @@ struct MarginRankingLossOptions {
   using reduction_t = enumtype::Reduction;
   // Margin.
   TENON_ARG(double, margin) = 0.0;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -182,9 +182,9 @@ struct NLLLossOptions {
   using reduction_t = enumtype::Reduction;
   // A factor per class; may be undefined.
   TENON_ARG(Tensor, weight);
-  // Targets of this class count for nothing.
+  // Targets of this class are ignored.
   TENON_ARG(int64_t, ignore_index) = -100;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
 };
 
@@ -192,11 +192,11 @@ struct CrossEntropyLossOptions {
   using reduction_t = enumtype::Reduction;
   // A factor per class; may be undefined.
   TENON_ARG(Tensor, weight);
-  // Targets of this class count for nothing.
+  // Targets of this class are ignored.
   TENON_ARG(int64_t, ignore_index) = -100;
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
-  // Share of the target that is spread over all classes.
+  // Share of the target that is distributed over all classes.
   TENON_ARG(double, label_smoothing) = 0.0;
 };
 
@@ -204,7 +204,7 @@ struct BCEWithLogitsLossOptions {
   using reduction_t = enumtype::Reduction;
   // A factor per element of the batch; may be undefined.
   TENON_ARG(Tensor, weight);
-  // kNone keeps one loss an element, kMean and kSum join them.
+  // kNone keeps one loss per element, kMean and kSum join them.
   TENON_ARG(reduction_t, reduction) = kMean;
   // A factor for positive targets, per class; may be undefined.
   TENON_ARG(Tensor, pos_weight);

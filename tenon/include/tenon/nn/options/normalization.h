@@ -13,7 +13,7 @@ namespace nn {
 
 struct LayerNormOptions {
   LayerNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  // Sizes of the last dimensions, over which one normalises.
+  // Sizes of the last dimensions, over which one normalizes.
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   // Added to the variance.
   TENON_ARG(double, eps) = 1e-5;
@@ -25,7 +25,7 @@ struct LayerNormOptions {
 
 struct RMSNormOptions {
   RMSNormOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  // Sizes of the last dimensions, over which one normalises.
+  // Sizes of the last dimensions, over which one normalizes.
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   // Added to the mean square; nullopt is the epsilon of the input's dtype.
   TENON_ARG(std::optional<double>, eps) = std::nullopt;
@@ -35,7 +35,7 @@ struct RMSNormOptions {
 
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
-  // Neighbouring channels that count.
+  // Window of neighboring channels.
   TENON_ARG(int64_t, size);
   // Factor of the mean square.
   TENON_ARG(double, alpha) = 1e-4;
@@ -62,7 +62,7 @@ struct GroupNormOptions {
 namespace functional {
 struct LayerNormFuncOptions {
   LayerNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}
-  // Sizes of the last dimensions, over which one normalises.
+  // Sizes of the last dimensions, over which one normalizes.
   TENON_ARG(std::vector<int64_t>, normalized_shape);
   // Factor; may be undefined.
   TENON_ARG(Tensor, weight);
@@ -89,7 +89,7 @@ struct NormalizeFuncOptions {
   TENON_ARG(double, p) = 2.0;
   // Dimension whose slices get norm 1.
   TENON_ARG(int64_t, dim) = 1;
-  // Least divisor.
+  // Smallest divisor.
   TENON_ARG(double, eps) = 1e-12;
   // Where to write the result; not differentiable then.
   TENON_ARG(std::optional<Tensor>, out) = std::nullopt;

@@ -34,7 +34,7 @@ using ReplicationPad3dOptions = ReplicationPadOptions<3>;
 template <std::size_t D>
 struct ZeroPadOptions {
   ZeroPadOptions(ExpandingArray<D * 2> padding) : padding_(padding) {}
-  // Elements added per side, last dimension first; negative numbers crop.
+  // Elements added per side, last dimension first; negative values crop.
   TENON_ARG(ExpandingArray<D * 2>, padding);
 };
 using ZeroPad1dOptions = ZeroPadOptions<1>;
@@ -54,7 +54,7 @@ using CircularPad3dOptions = CircularPadOptions<3>;
 template <std::size_t D>
 struct ConstantPadOptions {
   ConstantPadOptions(ExpandingArray<D * 2> padding, double value) : padding_(padding), value_(value) {}
-  // Elements added per side, last dimension first; negative numbers crop.
+  // Elements added per side, last dimension first; negative values crop.
   TENON_ARG(ExpandingArray<D * 2>, padding);
   // What the border holds.
   TENON_ARG(double, value);
@@ -67,7 +67,7 @@ namespace functional {
 struct PadFuncOptions {
   using mode_t = enumtype::OneOf<enumtype::kConstant, enumtype::kReflect, enumtype::kReplicate, enumtype::kCircular>;
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
-  // Elements added per side, last dimension first; negative numbers crop.
+  // Elements added per side, last dimension first; negative values crop.
   TENON_ARG(std::vector<int64_t>, pad);
   // What the border holds.
   TENON_ARG(mode_t, mode) = kConstant;

@@ -16,7 +16,7 @@ namespace nn {
 struct CosineSimilarityOptions {
   // Dimension of the vectors.
   TENON_ARG(int64_t, dim) = 1;
-  // Least divisor.
+  // Smallest divisor.
   TENON_ARG(double, eps) = 1e-8;
 };
 
@@ -77,7 +77,7 @@ struct UpsampleOptions {
   TENON_ARG(std::optional<std::vector<double>>, scale_factor) = std::nullopt;
   // How values between pixels are made.
   TENON_ARG(mode_t, mode) = kNearest;
-  // Whether the centres of the corner pixels stay; not for kNearest.
+  // Whether the centers of the corner pixels stay; not for kNearest.
   TENON_ARG(std::optional<bool>, align_corners) = std::nullopt;
 };
 
@@ -98,7 +98,7 @@ struct InterpolateFuncOptions {
   TENON_ARG(std::optional<std::vector<double>>, scale_factor) = std::nullopt;
   // How values between pixels are made.
   TENON_ARG(mode_t, mode) = kNearest;
-  // Whether the centres of the corner pixels stay; only for the linear and cubic modes.
+  // Whether the centers of the corner pixels stay; only for the linear and cubic modes.
   TENON_ARG(std::optional<bool>, align_corners) = std::nullopt;
   // Whether the factor is computed again from the rounded size.
   TENON_ARG(std::optional<bool>, recompute_scale_factor) = std::nullopt;
@@ -113,7 +113,7 @@ struct GridSampleFuncOptions {
   TENON_ARG(mode_t, mode) = kBilinear;
   // What lies outside the image.
   TENON_ARG(padding_mode_t, padding_mode) = kZeros;
-  // Whether -1 and 1 are the centres of the corner pixels; false if not given.
+  // Whether -1 and 1 are the centers of the corner pixels; false if not given.
   TENON_ARG(std::optional<bool>, align_corners) = std::nullopt;
 };
 }  // namespace functional

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that come back.
+// Periodic schedules.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace tenon {
 namespace optim {
 
-// Half a cosine from the first step size to eta_min in T_max epochs, and back.
+// Half a cosine from the initial learning rate to eta_min in T_max epochs, and back.
 class TENON_API CosineAnnealingLR : public LRScheduler {
  public:
   CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min = 0);
@@ -41,7 +41,7 @@ class TENON_API CyclicLR : public LRScheduler {
 
  private:
   std::vector<double> get_lrs() override;
-  double at(int64_t epoch) const;
+  double lr_at(int64_t epoch) const;
   const double base_lr_, max_lr_;
   const int64_t up_, down_;
   const std::string mode_;

@@ -9,7 +9,8 @@
 namespace tenon {
 namespace optim {
 
-// Sets the step sizes of an optimiser, which must outlive it, once an epoch: optimiser.step() first, then step() here.
+// Sets the learning rates of an optimizer, which must outlive it, once per epoch: optimizer.step() first, then step()
+// here.
 class TENON_API LRScheduler {
  public:
   explicit LRScheduler(Optimizer& optimizer);
@@ -17,7 +18,7 @@ class TENON_API LRScheduler {
   void step();
 
  protected:
-  // The step size of each group after the next step(); step_count_ steps are done.
+  // The learning rate of each group after the next step(); step_count_ steps are done.
   virtual std::vector<double> get_lrs() = 0;
   std::vector<double> get_current_lrs() const;
   void set_optimizer_lrs(const std::vector<double>& lrs);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that multiply the step size now and then.
+// Schedules that multiply the learning rate at some epochs.
 #pragma once
 
 #include "tenon/function_ref.h"
@@ -41,7 +41,7 @@ class TENON_API ExponentialLR : public LRScheduler {
   const double gamma_;
 };
 
-// The first step size times a function of the epoch: one for all groups, or one a group.
+// The initial learning rate times a function of the epoch: one for all groups, or one per group.
 class TENON_API LambdaLR : public LRScheduler {
  public:
   using Function = SharedFunction<double(int64_t)>;
@@ -50,11 +50,11 @@ class TENON_API LambdaLR : public LRScheduler {
 
  private:
   std::vector<double> get_lrs() override;
-  std::vector<double> at(int64_t epoch);
+  std::vector<double> lrs_at(int64_t epoch);
   const std::vector<Function> functions_;
 };
 
-// The first step size times factor for total_iters epochs, then as it is.
+// The initial learning rate times factor for total_iters epochs, then unchanged.
 class TENON_API ConstantLR : public LRScheduler {
  public:
   ConstantLR(Optimizer& optimizer, double factor = 1.0 / 3, int64_t total_iters = 5);
@@ -72,7 +72,7 @@ class TENON_API LinearLR : public LRScheduler {
 
  private:
   std::vector<double> get_lrs() override;
-  std::vector<double> at(int64_t epoch) const;
+  std::vector<double> lrs_at(int64_t epoch) const;
   const double start_factor_, end_factor_;
   const int64_t total_iters_;
 };
