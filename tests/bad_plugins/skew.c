@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* One of its structs has the size that TENON_TEST_SKEW gives ("kernel 88"), and ends where memory ends: the page behind
+/* One of its structs has the size that TENON_TEST_SKEW gives ("kernel 88"), and ends where memory ends: the page after
  * it may not be read. What a newer minor would have there is filled with garbage. */
 #define PLUGIN_NAME "skew"
 #define PLUGIN_ENTRY unused_entry

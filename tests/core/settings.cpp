@@ -30,7 +30,7 @@ TEST(Settings, ComeFromTheEnvironment) {
   EXPECT_EQ(core::setting(std::string(1000, 'A')), "");
 }
 
-TEST(Settings, NumbersAreWholeAndInRangeOrWarnedOf) {
+TEST(Settings, IntegersAreInRangeOrWarnedOf) {
   const Listening listening;
   const auto read = [](const char* name, const char* value) {
     setenv((std::string("TENON_") + name).c_str(), value, 1);
@@ -47,7 +47,7 @@ TEST(Settings, NumbersAreWholeAndInRangeOrWarnedOf) {
     EXPECT_EQ(read(name.c_str(), bad[i]), std::nullopt) << bad[i];
     ASSERT_EQ(heard.size(), static_cast<std::size_t>(i) + 1) << bad[i];
     EXPECT_EQ(heard.back(),
-              "setting: TENON_" + name + " is '" + bad[i] + "'; expected a whole number from 0 to 100: 7 is taken");
+              "setting: TENON_" + name + " is '" + bad[i] + "'; expected an integer from 0 to 100: 7 is taken");
   }
 }
 

@@ -53,7 +53,7 @@ struct Uses {
     core::cache_free(0, 0, b, nullptr);
   }
 };
-TEST(ThreadEnd, ComesBehindThreadLocalObjects) {
+TEST(ThreadEnd, ComesAfterThreadLocalObjects) {
   const uint64_t before = core::memory_stats(0, 0).allocated;
   for (bool early : {true, false}) {
     std::thread([early] {

@@ -63,7 +63,7 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
     return test ? test->result()->total_part_count() : 0;
   };
-  const int before = parts();  // what failed here already is no fault of the child
+  const int before = parts();  // earlier failures do not count for the child
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);

@@ -94,7 +94,7 @@ TEST(PluginVariants, AnExplicitLoadOfAnotherIsRefused) {
   EXPECT_NE(out.find("variant isa of toy is served by plugin toy_fast; unload that first"), std::string::npos) << out;
 }
 
-TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedBeside) {
+TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedToo) {
   Toys f;
   f.add("toy_extra", "toy_extra", {{"device", "\"toy\""}, {"variant", ""}});
   std::string out = use(f, "", "toy_fast");

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Forks in the middle of everything. What a child does is what its parent can do.
+// Forks during every kind of work. A child must be able to do all that its parent can.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

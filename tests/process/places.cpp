@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Where a process that ends still computes.
+// The points at which a process that ends still computes.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 
 using Run = void (*)();
 
-// What a handler that takes no argument shall run.
+// What a handler without arguments runs.
 Run g_run = nullptr;
 void run_it() { g_run(); }
 
@@ -35,15 +35,15 @@ struct AtEnd {
   }
 };
 
-// A static of the program, made before main and so destroyed behind what main made.
+// A static of the program, made before main and so destroyed after what main made.
 AtEnd g_first;
-// A destructor of the program file, behind those of its statics.
+// A destructor of the program file, run after those of its statics.
 Run g_of_file = nullptr;
 __attribute__((destructor)) void end_of_file() {
   if (g_of_file) g_of_file();
 }
 
-// Each tells the process to run `r` at its place; `before` says whether the library has been used by then.
+// Each makes the process run `r` at one point of its end.
 struct Place {
   const char* name;
   int (*go)(Run r);
@@ -254,7 +254,7 @@ int first_use_under(int resource, rlim_t limit) {
   return 0;
 }
 
-// Each setting of the library is read once, by the first who needs it.
+// Each setting of the library is read once, at its first use.
 int garbage_in_settings() {
   for (const char* name : {"NUM_THREADS", "DENSIFY", "FALLBACK", "HOST_CACHE_MB", "PLUGIN_PROBE"}) {
     setenv((std::string("TENON_") + name).c_str(), "abc", 1);
@@ -268,11 +268,11 @@ int garbage_in_settings() {
   return 0;
 }
 const char* const kGarbage =
-    "TENON_NUM_THREADS is 'abc'; expected a whole number from 1 to 256\n"
+    "TENON_NUM_THREADS is 'abc'; expected an integer from 1 to 256\n"
     "TENON_DENSIFY is 'abc'; expected allow, warn or forbid\n"
     "TENON_FALLBACK is 'abc'; expected allow, warn, forbid or forbid-staging\n"
-    "TENON_HOST_CACHE_MB is 'abc'; expected a whole number from 0 to 1099511627776\n"
-    "TENON_PLUGIN_PROBE is 'abc'; expected a whole number from 0 to 2147483647\n"
+    "TENON_HOST_CACHE_MB is 'abc'; expected an integer from 0 to 1099511627776\n"
+    "TENON_PLUGIN_PROBE is 'abc'; expected an integer from 0 to 2147483647\n"
     "forward right\n";
 
 }  // namespace

@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
       ops(x);
       unknown_ids(x, device, f32);
     }
-    expect(F(tn_synchronize)(device) == TN_OK, "synchronise");
+    expect(F(tn_synchronize)(device) == TN_OK, "synchronize");
     F(tn_release)(x);
   }
   if (argc > 4 && strcmp(argv[3], "answers") == 0) {

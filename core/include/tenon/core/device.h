@@ -42,7 +42,7 @@ class TENON_API Device {
   DeviceIndex index_;
 };
 
-// The others have the slots that their plugins' names were given.
+// Other layouts have the value of the slot that their name was given.
 enum class Layout : int8_t { Strided = 0 };
 inline constexpr Layout kStrided = Layout::Strided;
 
@@ -86,7 +86,7 @@ TENON_API tn_device abi_device(Device d);
 TENON_API Device device_from_abi(tn_device d);
 // "cpu, cuda": the types that have memory now, for messages.
 TENON_API std::string loaded_devices();
-// Throws for a status of a device call, with the plugin's own words: "cuda:0: copy failed: ...".
+// Throws for a status of a device call, with the plugin's own message: "cuda:0: copy failed: ...".
 TENON_API TENON_COLD void device_failed(int slot, int index, std::string_view what, tn_status status);
 inline void check_device(int slot, int index, std::string_view what, tn_status status) {
   if (TENON_UNLIKELY(status != TN_OK)) device_failed(slot, index, what, status);
