@@ -52,7 +52,7 @@ std::string hash_fault(int fd, const Hashes& hashes);
 FileId identity_of(const std::filesystem::path& path);
 
 // Whether the memory at `address` is a mapping of the file open as `fd`: a path may name one file before a library is
-// opened, another while it is, and the first again when that is checked.
+// opened, another during it, and the first again at the check.
 bool is_mapping_of(int fd, const void* address);
 
 }  // namespace tenon::plugins

@@ -61,7 +61,7 @@ bool is_plain_name(tn_str s) {
 // A tn_str whose pointer and length contradict each other, or that is longer than kMaxText.
 bool is_malformed(tn_str s) { return (!s.ptr && s.len > 0) || s.len > kMaxText; }
 
-// Nothing of the struct but its size has been read.
+// Before these calls only the size of the struct has been read.
 std::size_t size_of(const tn_ext_layout& e) { return e.head.struct_size; }
 std::size_t size_of(const tn_ext_dtype& e) { return e.head.struct_size; }
 template <class T>

@@ -34,7 +34,7 @@ namespace dll = boost::dll;
 // must be enough before they run.
 void check_memory_for_constructors() {
   constexpr std::size_t kRoom = 16 << 20;
-  void* volatile room = std::malloc(kRoom);  // volatile: a block that nobody uses would not be asked for
+  void* volatile room = std::malloc(kRoom);  // volatile: the allocation of an unused block would be optimized away
   if (room == nullptr) throw std::bad_alloc();
   std::free(room);
 }

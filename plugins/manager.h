@@ -70,7 +70,7 @@ class Manager final : public core::BackendSource {
   Entry* find_name(std::string_view name);
   Entry* find_library(const std::filesystem::path& canonical);
   Entry& add(Info info, Manifest manifest);
-  void open(Entry& e);  // a fault goes to e.info; std::bad_alloc leaves e as it was
+  void open(Entry& e);  // a failure is recorded in e.info; std::bad_alloc leaves e unchanged
   void open_or_throw(Entry& e);
   void probe(const Entry& e, const Expected& expected);
   Entry* serving_variant(const Entry& e);

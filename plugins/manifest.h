@@ -29,7 +29,7 @@ struct Manifest {
   bool isolated = false;
 };
 
-// BackendError names the file and the field at fault, or who else may write the file. Unknown fields are skipped.
+// BackendError names the file and the wrong field, or that others may write the file. Unknown fields are skipped.
 Manifest read_manifest(const std::filesystem::path& file);
 // Whether this core and this machine can run it; the reason if not, else empty. Opens nothing.
 std::string why_unsuitable(const Manifest& m);

@@ -145,7 +145,7 @@ void Manager::probe(const Entry& e, const Expected& expected) {
   throw BackendError(ended ? fault + trial.why : fault);
 }
 
-// Two copies of one third-party library in a process are the usual cause of faults that nobody can explain.
+// Two versions of one third-party library in a process are a common cause of crashes that are hard to explain.
 void Manager::warn_of_copies(const Entry& e) {
   for (auto& other : entries_) {
     if (other.get() == &e || other->info.state != State::Opened) continue;

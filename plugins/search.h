@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Where plugins are looked for, and which of them the user wants.
+// Where plugins are searched for, and which of them the user selects.
 #pragma once
 
 #include <filesystem>

@@ -7,8 +7,8 @@
 // more: the caller never waits for a worker that has not started.
 //
 // Life of a slot: the caller owns it (owned), fills it, opens it (open), works, closes it, and waits until nobody is
-// inside. A worker counts itself in before it looks at `open`, so that after closing, inside == 0 means that nobody
-// reads the slot any more.
+// inside. A worker counts itself in before it looks at `open`, so that after closing, inside == 0 means that no
+// thread reads the slot any more.
 #include "tenon/core/threads.h"
 
 #include <linux/futex.h>
@@ -37,11 +37,11 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kLanes = 64;
-constexpr int kSlots = 8;  // calls from different threads that share the workers; further ones work alone
+constexpr int kSlots = 8;  // calls from different threads that share the workers; further ones run on their own thread
 constexpr int kFewWorkers = 7;
 constexpr int64_t kSpinNs = 20000;
 
-// A lane is the part of the blocks that a thread starts with: the same thread meets the same data in the next call.
+// A lane is the range of blocks that a thread starts with: the same thread gets the same data in the next call.
 struct alignas(64) Lane {
   std::atomic<int64_t> next;
   int64_t end;
@@ -128,7 +128,7 @@ void run_block(Slot& s, int64_t block) noexcept {
   try {
     s.body(s.arg, begin, s.n - begin > s.grain ? begin + s.grain : s.n);
   } catch (...) {
-    // That of the lowest block is kept: the one that a single thread would have met first.
+    // Keeps the exception of the lowest block: the one that a single thread would have met first.
     std::lock_guard<std::mutex> hold(s.fault_lock);
     if (s.fault_block < 0 || block < s.fault_block) {
       s.fault_block = block;
@@ -192,7 +192,7 @@ void* worker_main(void* arg) {
   return nullptr;
 }
 
-// Locks are taken before a fork, so that the child finds them in order; its workers do not exist.
+// Locks are taken before a fork, so that the child finds them unlocked; its workers do not exist.
 void before_fork() { thread_pool().start_lock.lock(); }
 void after_fork_parent() { thread_pool().start_lock.unlock(); }
 void after_fork_child() {
@@ -244,7 +244,7 @@ bool start_worker(int index) {
   return fault == 0;
 }
 
-// With fewer workers than wanted the pool still works: the caller takes every block that nobody else takes.
+// With fewer workers than wanted the pool still works: the caller takes every block that no worker takes.
 TENON_COLD void start_workers(Pool& p, int n) {
   std::lock_guard<std::mutex> hold(p.start_lock);
   for (int have = p.workers.load(std::memory_order_relaxed); have < n; ++have) {
@@ -306,7 +306,7 @@ void move_sleepers(Pool& p) {
   }
 }
 
-// Sleepers cannot be chosen: where some workers are barred by set_num_threads, all must look.
+// Sleepers cannot be chosen: if set_num_threads excludes some workers, all are woken.
 void wake_workers(Pool& p, int helpers, int threads) {
   p.epoch.fetch_add(1, std::memory_order_seq_cst);
   if (p.sleepers.load(std::memory_order_seq_cst) == 0) return;
@@ -314,7 +314,7 @@ void wake_workers(Pool& p, int helpers, int threads) {
   futex_wake(p.epoch, p.workers.load(std::memory_order_relaxed) < threads ? helpers : INT_MAX);
 }
 
-// After this nobody reads the slot.
+// After this no thread reads the slot.
 void close_slot(Slot& s) {
   s.open.store(false, std::memory_order_seq_cst);
   for (uint32_t in; (in = s.inside.load(std::memory_order_seq_cst)) != 0;) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Names, numbers and tables of device types; resolving what a program wrote.
+// Names, ids and tables of device types; resolving what a program wrote.
 #include "tenon/core/device.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tenon {
 namespace core {
 namespace {
 
-// Names whose numbers are fixed: c10's, and DLPack's where it has one. The rest is numbered at registration.
+// Names with fixed ids: c10's, and DLPack's if it has one. Other names get an id at registration.
 struct KnownName {
   std::string_view name;
   int16_t type;
@@ -57,7 +57,7 @@ DeviceRegistry& device_registry() {
   static DeviceRegistry& r = *new DeviceRegistry;  // never destroyed: tensors may outlive statics
   return r;
 }
-// At load: functions that must not throw ask it.
+// Made at load, because functions that must not throw use it.
 [[maybe_unused]] const DeviceRegistry& g_made_at_load = device_registry();
 
 DeviceRegistry::DeviceRegistry() {
@@ -155,7 +155,7 @@ bool ensure_device(int slot) {
   const DeviceEntry& e = device_entry(slot);
   DeviceRegistry& r = device_registry();
   if (!r.tried[slot].load(std::memory_order_acquire)) {
-    // A plugin that asks for the device it is about to provide gets what is there so far.
+    // A plugin that requests the device it is about to provide gets its current state.
     static thread_local uint32_t opening = 0;
     if (opening >> slot & 1) return e.api != nullptr;
     opening |= 1u << slot;

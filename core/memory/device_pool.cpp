@@ -18,7 +18,7 @@ constexpr uint64_t kSmallRequest = kMiB;
 constexpr uint64_t kSmallSegment = 2 * kMiB;
 constexpr uint64_t kMediumRequest = 10 * kMiB;
 constexpr uint64_t kMediumSegment = 20 * kMiB;
-constexpr uint64_t kWord = 4;  // atomics of smaller elements are those of the word that they lie in
+constexpr uint64_t kWord = 4;  // atomics on smaller elements work on the word that contains them
 constexpr int kScan = 32;      // spans looked at in the one bin whose members may be too small
 
 uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -195,7 +195,7 @@ tn_event* DevicePool::record(tn_stream* stream) noexcept {
 bool DevicePool::is_idle(tn_stream* stream) noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   int32_t done = 0;
-  if (g_captures.load(std::memory_order_relaxed) != 0) return false;  // a stream of a capture cannot be asked
+  if (g_captures.load(std::memory_order_relaxed) != 0) return false;  // a capturing stream cannot be queried
   if (TN_HAS(a, tn_device_api, stream_query) && a->stream_query)
     return a->stream_query(a->context, index_, stream, &done) == TN_OK && done;
   tn_event* event = record(stream);
@@ -315,7 +315,7 @@ void DevicePool::free(Span* s) noexcept {
   --alive_;
   const tn_device_api* a = device_entry(slot_).api;
   if (a == nullptr) return;                                 // its plugin is unloaded, and its memory freed
-  if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be asked
+  if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be queried
     s->bin_next = held_;
     held_ = s;
     return;

@@ -92,7 +92,7 @@ class DevicePool {
   uint64_t granule_;
   uint64_t alignment_ = 1;  // that the device promises for its blocks
   uint64_t cache_limit_;    // bytes that may lie unused before they go back
-  bool exact_;              // a block is an allocation of its own, of the words asked for: for memory checkers
+  bool exact_;              // a block is an allocation of its own, rounded up to words only: for memory checkers
   bool closed_ = false;
   tn_status last_status_ = TN_OK;  // of the device's alloc
   std::mutex lock_;

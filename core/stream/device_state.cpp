@@ -25,11 +25,11 @@ namespace {
 
 struct ThreadDevices {
   tn_stream* stream[kMaxDevices][kMaxOrdinals];
-  tn_error_word* word[kMaxDevices][kMaxOrdinals];  // of that stream; null: not looked for yet
-  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both end with it
+  tn_error_word* word[kMaxDevices][kMaxOrdinals];  // of that stream; null: not looked up yet
+  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both are invalid after it changes
   int8_t index[kMaxDevices];
 };
-// Made at the first set: a large thread-local would use up the static TLS that a late dlopen has left.
+// Made at the first set: a large thread-local would use up the static TLS that is left for a late dlopen.
 __thread ThreadDevices* t_devices __attribute__((tls_model("initial-exec")));
 
 void drop_devices() noexcept { delete std::exchange(t_devices, nullptr); }
@@ -60,7 +60,7 @@ Words& words() {
   static Words& w = *new Words;  // never destroyed: tensors may outlive statics
   return w;
 }
-// At load: functions that must not throw ask it.
+// Made at load, because functions that must not throw use it.
 [[maybe_unused]] const Words& g_words_at_load = words();
 
 std::atomic<tn_error_word*> g_default_word[kMaxDevices][kMaxOrdinals];  // that of the null stream

@@ -35,7 +35,7 @@ StreamPools& pools() {
   static StreamPools& p = *new StreamPools;  // never destroyed: programs may exit while they hold streams
   return p;
 }
-// At load: functions that must not throw ask it.
+// Made at load, because functions that must not throw use it.
 [[maybe_unused]] const StreamPools& g_pools_at_load = pools();
 
 std::atomic<int64_t> g_events[kMaxDevices];  // alive

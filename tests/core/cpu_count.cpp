@@ -14,7 +14,7 @@ using namespace tenon;
 
 namespace {
 
-// A file system of its own: what /proc and /sys/fs/cgroup say.
+// A fake file system with /proc and /sys/fs/cgroup.
 class CpuQuota : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that ask for one thread at a time (TN_PLUGIN_SERIALISE).
+// Plugins whose kernels run on one thread at a time (TN_PLUGIN_SERIALISE).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -57,7 +57,7 @@ tn_status relu_supports(const tn_call* call) {
   return TN_OK;
 }
 
-// Uses core's pool, and comes back to the plugin.
+// Uses core's thread pool and calls the plugin again.
 tn_status neg(tn_call* call) {
   Inside inside(call);
   std::thread::id self = std::this_thread::get_id();

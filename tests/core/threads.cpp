@@ -208,7 +208,7 @@ TEST(Threads, AForkWhileOthersWorkLeavesTheChildUsable) {
 }
 #endif
 
-// A sleeper is barred from its caller's processor while it wakes, and no longer.
+// A sleeping worker may not run on its caller's processor while it wakes, and only then.
 TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
   WithThreads four(4);
   cpu_set_t allowed;
@@ -230,7 +230,7 @@ TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
   EXPECT_EQ(barred, 0);
 }
 
-// A worker that is not scheduled takes no blocks, so that the caller waits for at most the block in another's hands.
+// A worker that is not scheduled takes no blocks, so the caller waits for at most the blocks that workers have begun.
 TEST(Threads, BusyNeighborsCostTheirShareOnly) {
   WithThreads with(2);
   auto time = [] {

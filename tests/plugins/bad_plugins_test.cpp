@@ -17,7 +17,7 @@ namespace {
 
 struct Case {
   const char* name;
-  const char* words;    // in what is reported; empty: nothing is
+  const char* words;    // expected in the report; empty: no report
   const char* op = "";  // called once it is open
 };
 
@@ -124,7 +124,7 @@ const Case kOpened[] = {
     {"kernel_unknown_dtype", "no dtype has code 77, 3 bits, 9 lanes", "nonzero"},
 };
 
-// Only a child process survives them, or does not.
+// They crash or hang, so only a child process opens them.
 const Case kProbed[] = {
     {"exits", "it ended the process that tried it during init, with status 3"},
     {"aborts", "it killed the process that tried it during init: signal 6 (Aborted)"},

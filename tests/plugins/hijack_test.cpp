@@ -65,7 +65,7 @@ TEST(PluginHijack, AFolderAboveThatOthersMayWrite) {
   EXPECT_EQ(refusal(f / "open/safe/libtenon_good.so"), "");
   fs::permissions(f / "open", fs::perms::others_all, fs::perm_options::add);
   expect_refused(f / "open/safe/libtenon_good.so", "open: the folder may be written by others");
-  chmod((f / "open").c_str(), 01777);  // sticky, as /tmp: nobody else can put another folder in its place
+  chmod((f / "open").c_str(), 01777);  // sticky, as /tmp: no other user can replace the folder
   EXPECT_EQ(refusal(f / "open/safe/libtenon_good.so"), "");
 }
 
@@ -106,8 +106,8 @@ TEST(PluginHijack, AFileThatIsReplacedWhileItOpensServesNothing) {
   }
 }
 
-// Somebody changes the good file for another of its name all the time. Whatever the moment, only the good one serves;
-// and of a sealed copy nothing else is ever run.
+// The good file is swapped with another of its name all the time. At any moment only the good one may be published,
+// and from a sealed copy no other code ever runs.
 TEST(PluginHijack, AFileThatIsExchangedAllTheTime) {
   const std::string hash = sha256_of(built_plugin("works"));
   for (const char* isolated : {"false", "true"}) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that are not plugins, or broken ones: each is refused with its own reason, and the process goes on.
+// Files that are not plugins, or broken ones: each is refused with its own reason, and the process continues.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

@@ -112,7 +112,7 @@ namespace {
 
 tn_str str(const std::string& s) { return {s.data(), s.size()}; }
 
-// Four numbers to the device, through an op if one is named, and back; what failed, else "".
+// Four floats to the device, through an op if one is named, and back; what failed, else "".
 std::string round_trip(const std::string& device_name, const std::string& op, bool values_matter) {
   auto last = [](const char* what) { return std::string(what) + ": " + tn_last_error(); };
   const int64_t sizes[1] = {4};

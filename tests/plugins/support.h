@@ -36,14 +36,15 @@ class Folder {
 };
 
 // Runs f in a child with these variables set; returns its text. What f throws comes back as "threw: ..."; a failed
-// expectation there is one here. With `killed_by` the child may die of a signal, which is put there; else it is 0.
+// expectation there is one here. With `killed_by` the child may die of a signal, which is stored there; else it is 0.
 std::string in_child(const std::map<std::string, std::string>& environment, const std::function<std::string()>& f,
                      int* killed_by = nullptr);
 
 // "name state: reason", one line per plugin that was found.
 std::string listing();
 // Empty if this process can still open a plugin, move a tensor to its device, run a kernel there, read the result,
-// refuse an unknown op and close the plugin; else what went wrong. Every child that met a fault ends with it.
+// refuse an unknown op and close the plugin; else what went wrong. Every child that tested a fault ends with this
+// check.
 std::string core_works();
 // The reason why load() refuses a file, in a child whose core must work afterwards; empty if it does not.
 std::string refusal(const fs::path& file, const std::map<std::string, std::string>& environment = {});

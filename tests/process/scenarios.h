@@ -24,10 +24,10 @@ struct Scenario {
   std::string output;  // what the process and its children print, line by line
   int status = 0;
 };
-std::vector<Scenario> ends();   // places.cpp
+std::vector<Scenario> ends();   // exit_points.cpp
 std::vector<Scenario> forks();  // forks.cpp
 
-void say(const std::string& line);  // to stdout at once, also where streams are gone
+void say(const std::string& line);  // to stdout at once, also after the standard streams are destroyed
 extern std::string& g_program;      // path of this program; never destroyed, like the next
 extern std::string& g_folder;       // for files
 

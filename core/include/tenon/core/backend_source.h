@@ -14,11 +14,11 @@ namespace tenon::core {
 struct BackendSource {
   virtual ~BackendSource() = default;
   virtual void scan() = 0;  // manifests only; idempotent
-  // Everything that serves it; idempotent. False after a transient failure (no file descriptor, no memory):
+  // Opens every plugin that serves it; idempotent. False after a transient failure (no file descriptor, no memory):
   // the next use must call it again.
   virtual bool open_for_device(std::string_view device) = 0;
   virtual void open_for_layout(std::string_view layout) = 0;
-  // Opens one file now, whatever the search says. BackendError says why it was refused.
+  // Opens one file now, independently of the search. BackendError says why it was refused.
   virtual void open_file(std::string_view path) = 0;
   // For messages: "looked for libtenon_cuda.so in A, B; found no manifest"
   virtual std::string why_absent(std::string_view device) = 0;

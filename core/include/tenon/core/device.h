@@ -14,7 +14,7 @@ namespace tenon {
 
 using DeviceIndex = int8_t;
 
-// The numbers are c10's for the names that c10 has; others are assigned from 0x1000 in order of registration.
+// The values are c10's for the names that c10 has; others are assigned from 0x1000 in order of registration.
 enum class DeviceType : int16_t { CPU = 0, CUDA = 1, XPU = 12, MPS = 13, Meta = 14, PrivateUse1 = 20 };
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kCUDA = DeviceType::CUDA;
@@ -92,7 +92,7 @@ inline void check_device(int slot, int index, std::string_view what, tn_status s
   if (TENON_UNLIKELY(status != TN_OK)) device_failed(slot, index, what, status);
 }
 
-// The stream of this thread for a device; null: the device's default.
+// The current stream of this thread for a device; null: the device's default.
 TENON_API tn_stream* current_stream(int slot, int index) noexcept;
 TENON_API void set_current_stream(int slot, int index, tn_stream* s);
 TENON_API int current_index(int slot) noexcept;

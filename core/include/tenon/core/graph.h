@@ -23,7 +23,7 @@ class TENON_API GraphImpl {
   GraphImpl(const GraphImpl&) = delete;
   GraphImpl& operator=(const GraphImpl&) = delete;
   void begin();   // records the current stream of this thread instead of running it
-  void end();     // from the same thread; throws what made the capture fail, and it is over in any case
+  void end();     // from the same thread; throws if the capture failed; it is over in any case
   void launch();  // on the current stream of this thread
   void reset();   // waits for the device and gives the memory back
   bool captured() const noexcept { return graph_ != nullptr; }
@@ -38,7 +38,7 @@ class TENON_API GraphImpl {
     uint64_t blocks;
   };
   Drawn& drawn_of(GeneratorImpl& g);
-  void drop() noexcept;  // what the graph has, once it is gone
+  void drop() noexcept;  // frees what the graph held, after it was destroyed
 
   const int slot_, index_;
   tn_graph* graph_ = nullptr;

@@ -50,13 +50,13 @@ class TENON_API Storage : public RefCounted {
   ~Storage() = default;
 };
 
-// A version counter of its own, for tensors made by .data() and the like.
+// A version counter of its own, for tensors made by .data() and similar calls.
 struct TENON_API VersionCounter : RefCounted {
   std::atomic<uint32_t> value{0};
   static void destroy(VersionCounter* c) noexcept;
 };
 
-// Pinned host memory, from the device that asks for it; plain host memory otherwise.
+// Pinned host memory, from a device that can pin; plain host memory otherwise.
 TENON_API Ref<Storage> make_pinned(uint64_t bytes);
 int64_t pinned_blocks(int slot) noexcept;  // alive, of all that the device pinned
 

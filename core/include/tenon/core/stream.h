@@ -14,7 +14,7 @@
 
 namespace tenon::core {
 
-// One of the device's shared streams of that priority, each in turn; null, the default stream, where the device has no
+// One of the device's shared streams of that priority, round-robin; null, the default stream, where the device has no
 // others. The lower the number, the sooner its work runs: 0 to -3. They live until the device's plugin is unloaded.
 TENON_API tn_stream* pooled_stream(int slot, int index, int priority);
 // Changes when the device's plugin is unloaded: streams made before are invalid then.
