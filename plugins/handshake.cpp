@@ -136,7 +136,7 @@ std::string copy_kernels(DescriptorCopy& c) {
     return "its table of kernels is damaged: it ends before it begins";
   }
   std::size_t n = static_cast<std::size_t>(p.kernels_end - p.kernels);
-  if (n > kMaxKernels) return core::join("its table has ", n, " kernels; at most ", kMaxKernels, " are taken");
+  if (n > kMaxKernels) return core::join("its table has ", n, " kernels; expected at most ", kMaxKernels);
   c.kernels.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     std::string at = core::join("kernel of ", text(p.name), " at index ", i, " of its table");

@@ -44,12 +44,12 @@ struct Trial {
 
 Trial read_trial_settings(const Hashes& hashes) {
   constexpr int kDefault_ms = 10'000;
-  const auto asked = core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "plugins without a hash alone are tried first");
+  const auto asked = core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "only plugins without a hash are probed");
   if (asked) return {static_cast<int>(*asked), ""};
   if (!hashes.empty()) return {};
   return {kDefault_ms,
-          ". It was opened in a process of its own first, as no manifest has a hash of it (`tenon manifest` writes "
-          "one); with TENON_PLUGIN_PROBE=0 that is left out"};
+          ". It was opened in a child process first, as no manifest has a hash of it (`tenon manifest` writes "
+          "one); TENON_PLUGIN_PROBE=0 disables that"};
 }
 
 }  // namespace

@@ -90,10 +90,10 @@ std::string describe_end(int status, bool in_time, int milliseconds, const std::
   std::string during = step.empty() ? "" : " during " + step;
   if (!in_time) return core::join("it did not finish within ", milliseconds, " ms", during);
   if (WIFSIGNALED(status)) {
-    return core::join("it killed the process that tried it", during, ": signal ", WTERMSIG(status), " (",
+    return core::join("it killed the probe process", during, ": signal ", WTERMSIG(status), " (",
                       strsignal(WTERMSIG(status)), ")");
   }
-  return core::join("it ended the process that tried it", during, ", with status ", WEXITSTATUS(status));
+  return core::join("it ended the probe process", during, ", with status ", WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -101,8 +101,7 @@ std::string describe_end(int status, bool in_time, int milliseconds, const std::
 ProbeResult run_in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f,
                          int milliseconds) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return {core::join("no pipe for the process that tries it: ", strerror(errno)), true};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {core::join("no pipe for the probe process: ", strerror(errno)), true};
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
@@ -111,7 +110,7 @@ ProbeResult run_in_probe(const std::function<std::string(const std::function<voi
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
-    return {core::join("no process to try it in: ", strerror(errno)), true};
+    return {core::join("no probe process: ", strerror(errno)), true};
   }
   std::string text, step;
   bool in_time = read_all(ends[0], milliseconds, text);

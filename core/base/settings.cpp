@@ -62,7 +62,7 @@ int choice_setting(const char* name, const char* const* choices, int n, int othe
   warn_invalid(name, value, [&] {
     std::string list;
     for (int i = 0; i < n; ++i) list += std::string(i == 0 ? "" : i + 1 == n ? " or " : ", ") + choices[i];
-    return join(list, ": ", choices[otherwise], " is taken");
+    return join(list, ": ", choices[otherwise], " is used");
   });
   return otherwise;
 }

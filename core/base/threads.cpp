@@ -219,7 +219,7 @@ void after_fork_child() {
 
 // 0 if it cannot be determined now.
 int default_threads() noexcept {
-  if (auto given = number_setting("NUM_THREADS", 1, kMaxThreads, "as many as the process has CPUs are taken")) {
+  if (auto given = number_setting("NUM_THREADS", 1, kMaxThreads, "one per available CPU is used")) {
     return static_cast<int>(*given);
   }
   try {

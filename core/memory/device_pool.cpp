@@ -39,8 +39,8 @@ uint64_t segment_bytes(uint64_t request) {
 // Maximum of unused bytes in the cache: a quarter of the machine's memory for the host, all of it for a device.
 uint64_t read_cache_limit(bool host) {
   constexpr int64_t kMaxMiB = int64_t{1} << 40;
-  const auto given = host ? number_setting("HOST_CACHE_MB", 0, kMaxMiB, "a quarter of the memory is taken")
-                          : number_setting("DEVICE_CACHE_MB", 0, kMaxMiB, "all of the memory is taken");
+  const auto given = host ? number_setting("HOST_CACHE_MB", 0, kMaxMiB, "a quarter of the memory is used")
+                          : number_setting("DEVICE_CACHE_MB", 0, kMaxMiB, "all of the memory is used");
   if (given) return static_cast<uint64_t>(*given) * kMiB;
   if (!host) return UINT64_MAX;
   tn_device_props props{};
