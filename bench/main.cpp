@@ -75,7 +75,7 @@ std::string today() {
 }
 
 int measure(const Options& o) {
-  bench::Neighbours neighbours(o.busy);
+  bench::Neighbors neighbors(o.busy);
   Sides s{open_side(o.ours, "ours"), open_side(o.peer, "libtorch"), open_side(o.floors, "floors")};
   if (!s.ours) return 1;
   if (!o.count.empty()) return count(s.ours, o);
@@ -111,7 +111,7 @@ int measure(const Options& o) {
   // First: a child's peak of resident bytes counts from that of the process that started it.
   for (auto& name : processes) report(bench::measure_process(name, o));
   for (const bench::Row* row : rows) {
-    report(o.busy ? measure_busy(s, *row, o, neighbours) : measure(s, *row, o));
+    report(o.busy ? measure_busy(s, *row, o, neighbors) : measure(s, *row, o));
   }
   return 0;
 }

@@ -45,13 +45,13 @@ Json measure(const Sides& s, const Row& row, const Options& o);
 std::vector<std::string> process_rows(const Options& o);
 Json measure_process(const std::string& name, const Options& o);
 
-// Processes that spin while they are let: neighbours that want a core. Started before any thread is.
-class Neighbours {
+// Processes that spin while they are let: neighbors that want a core. Started before any thread is.
+class Neighbors {
  public:
-  explicit Neighbours(int count);
-  ~Neighbours();
-  Neighbours(const Neighbours&) = delete;
-  Neighbours& operator=(const Neighbours&) = delete;
+  explicit Neighbors(int count);
+  ~Neighbors();
+  Neighbors(const Neighbors&) = delete;
+  Neighbors& operator=(const Neighbors&) = delete;
   void run() const;
   void pause() const;
 
@@ -59,8 +59,8 @@ class Neighbours {
   std::vector<int> pids;
 };
 
-// Each side alone and beside its neighbours, in turn.
-Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbours& n);
+// Each side alone and beside its neighbors, in turn.
+Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbors& n);
 
 std::string table_head(const Options& o);
 std::string table_line(const Json& j);

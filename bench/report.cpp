@@ -165,7 +165,7 @@ void counted(const std::vector<Json>& lines) {
   }
 }
 
-void neighbours(const std::vector<Json>& lines) {
+void neighbors(const std::vector<Json>& lines) {
   bool any = false;
   for (const Json& j : lines) {
     if (!j.contains("busy")) continue;
@@ -241,7 +241,7 @@ int markdown(const std::vector<std::string>& files) {
       "`-`: that side has no\nsuch row, or was not there. `./dev bench --help` tells how this table is made.\n");
   times(lines);
   counted(lines);
-  neighbours(lines);
+  neighbors(lines);
   return 0;
 }
 

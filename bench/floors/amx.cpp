@@ -72,9 +72,9 @@ __attribute__((target("amx-tile"))) void amx_begin() {
 // Weights of one query from its scores: 2^(score - largest), in bfloat16; returns the sum. n is a multiple of 32.
 float weigh(float const* scores, uint16_t* weights, long n, float scale) {
   auto scaled = [=](long j) { return _mm512_mul_ps(_mm512_loadu_ps(scores + j), _mm512_set1_ps(scale)); };
-  __m512 most = scaled(0), sum = _mm512_setzero_ps();
-  for (long j = 16; j < n; j += 16) most = _mm512_max_ps(most, scaled(j));
-  __m512 largest = _mm512_set1_ps(_mm512_reduce_max_ps(most));
+  __m512 max = scaled(0), sum = _mm512_setzero_ps();
+  for (long j = 16; j < n; j += 16) max = _mm512_max_ps(max, scaled(j));
+  __m512 largest = _mm512_set1_ps(_mm512_reduce_max_ps(max));
   auto power = [=](long j) {
     __m512 x = _mm512_sub_ps(scaled(j), largest), whole = _mm512_roundscale_ps(x, 0), f = _mm512_sub_ps(x, whole);
     __m512 y = _mm512_set1_ps(1.3333558e-3f);

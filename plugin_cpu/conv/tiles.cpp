@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // bfloat16 convolutions on a unit of tiles: products over windows that are gathered while they are multiplied. Forward
-// and backward by data are one walk, in which each pixel of one side reads the other side through the taps.
+// and backward by data share one loop, in which each pixel of one side reads the other side through the taps.
 #include <algorithm>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
-#include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/conv/gather_tiles.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/tiles/area.h"
 
 namespace tenon::cpu {
@@ -59,13 +59,13 @@ void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char
   const int64_t depth = w.all_depth(), plane = w.window.to_plane(), count = p.count();
   char* lines = static_cast<char*>(ThreadBuffer<Gathered>::get(kArea / kTileLines * depth * kTileBytes));
   gather_lines(p, image, lines);
-  Area<> sums, turned;
+  Area<> sums, transposed;
   for (int64_t j = 0; j < w.to_channels; j += kArea) {
     const int64_t cols = std::min(kArea, w.to_channels - j);
     sums.multiply(w.unit, {lines, depth}, Packed{weights, depth}.from(j), depth, count, cols, false);
-    sums.turned_into(turned, count, cols);
+    sums.transpose_into(transposed, count, cols);
     for (int64_t c = 0; c < cols; ++c) {
-      float* row = turned.row(c);
+      float* row = transposed.row(c);
       if (w.bias) {
         const float bias = w.bias[at % w.groups * w.to_channels + j + c];
         std::transform(row, row + count, row, [bias](float x) { return x + bias; });

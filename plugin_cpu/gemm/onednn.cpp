@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 products by oneDNN where the processor multiplies them itself. Rows are cut into blocks that depend on the
+// bfloat16 products by oneDNN, if the processor has instructions for them. Rows are cut into blocks that depend on the
 // shape alone; sums are kept in float.
 #include <algorithm>
 
-#include "plugin_cpu/onednn/bf16.h"
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/onednn/onednn.h"
 
 namespace tenon::cpu {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// gather and the scatters. All indices are checked before the first write. Duplicates meet in ascending order of their
-// position along `dim`, whatever the number of threads: only whole slices are given to different threads.
+// gather and the scatters. All indices are checked before the first write. Duplicates are combined in ascending order
+// of their position along `dim`, whatever the number of threads: a slice is never split between threads.
 #include "tenon/sdk/ops/gather.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows that read or write whole slices by a vector of indices: index_select, index_add, index_copy, index_fill,
-// index_reduce. Duplicates meet in the order of the vector: threads share out the elements of a slice, never slices.
+// Operators that read or write whole slices by a vector of indices: index_select, index_add, index_copy, index_fill,
+// index_reduce. Duplicates are combined in the order of the vector: threads split the elements of a slice, not the
+// slices.
 #include "tenon/sdk/ops/index_add.h"
 
 #include <algorithm>

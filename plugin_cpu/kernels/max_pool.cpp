@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN wins, the
-// last one of several; among equal elements the first does.
+// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN is the
+// maximum, the last one of several; of equal elements the first is taken.
 #include <limits>
 #include <vector>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/kernels/pool.h"
+#include "plugin_cpu/memory/buffer.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/max_pool.cpp"
@@ -103,8 +103,8 @@ HWY_INLINE void take_any(const T* x, const T* end, int64_t from, int64_t step, T
 }
 
 template <class C>
-constexpr C kLeast = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
-                                                          : std::numeric_limits<C>::lowest();
+constexpr C kLowest = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
+                                                           : std::numeric_limits<C>::lowest();
 
 // One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
 template <class T, class C>
@@ -113,7 +113,7 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   const int64_t n = p.out[2], s = p.stride[2];
   if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
-    std::fill(best, best + n, kLeast<C>);
+    std::fill(best, best + n, kLowest<C>);
     std::fill(where, where + n, 0);
     return;
   }
@@ -138,7 +138,7 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
     }
   }
   for (int64_t o : across.empty) {
-    best[o] = kLeast<C>;
+    best[o] = kLowest<C>;
     where[o] = 0;
   }
 }
@@ -167,7 +167,7 @@ struct Best {
 };
 
 // A line whose windows lie inside of the plane, kStep apart: some windows at a time, all their taps in registers. The
-// last vector reaches back over windows that are done.
+// last vector overlaps windows that are already computed.
 template <int kStep, class D>
 void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps td, Taps th, float* y,
                 int64_t* indices) {
@@ -197,7 +197,7 @@ void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps
             best.take(d, odd, from + t + 1);
           }
           if (t == taps) continue;
-          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even, odd);  // nothing behind the last window
+          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even, odd);  // nothing after the last window
           best.take(d, odd, from + t);
         } else {
           for (int64_t t = 0; t < taps; ++t) best.take(d, hn::LoadU(d, x + from + t * apart + o), from + t * apart);

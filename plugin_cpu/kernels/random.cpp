@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random rows. An element of float64, and of a range above 2^32, takes two words, the first one the high half; others
-// take one. Bits depend on seed, offset and the element's position alone.
+// Random operators. An element of float64, and of a range above 2^32, takes two words, the first one the high half;
+// others take one. Bits depend on seed, offset and the element's position alone.
 #include "tenon/sdk/ops/uniform.h"
 
 #include <algorithm>

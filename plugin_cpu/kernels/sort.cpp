@@ -22,15 +22,15 @@ constexpr int64_t kStep = 64;
 template <class T>
 HWY_INLINE key_t<T> least_key(const T* x, key_t<T> mask) {
   using K = key_t<T>;
-  K least = static_cast<K>(~K{0});
+  K lowest = static_cast<K>(~K{0});
   for (int64_t j = 0; j < kStep; ++j) {
     const K key = static_cast<K>(sort_key(x[j]) ^ mask);
-    least = key < least ? key : least;
+    lowest = key < lowest ? key : lowest;
   }
-  return least;
+  return lowest;
 }
 
-// The first place, in steps of 64, whose step has a key up to `bound`, or where no whole step is left.
+// The first position, in steps of 64, whose step has a key up to `bound`, or where no whole step is left.
 int64_t skip_keys(sdk::DType dtype, const void* at, int64_t n, bool flip, uint64_t bound) {
   int64_t i = 0;
   sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Adding and joining into tensors: 16-bit floats are summed in float32 scratch.
+// Accumulating and reducing into tensors: 16-bit floats are summed in float32 scratch.
 #pragma once
 
 #include <cmath>
@@ -81,7 +81,7 @@ A mean_of(A sum, int64_t count) {
     return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
 }
 
-// target /= counts + own, where something was joined.
+// target /= counts + own, where something was reduced into it.
 template <class A>
 void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int64_t own) {
   sdk::StridedLoop loop(target.sizes());

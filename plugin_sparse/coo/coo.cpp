@@ -127,8 +127,8 @@ Ops::Matches Ops::matches(const Tensor& wanted, const Tensor& sorted) {
   // The how many-th match of its number each is.
   const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
   const Tensor within =
-      op("sub.Tensor", {value(arange(of_wanted.numel(), wanted.device())), value(pick(before, 0, of_wanted))});
-  return {of_wanted, op("add.Tensor", {value(pick(begin, 0, of_wanted)), value(within)})};
+      op("sub.Tensor", {value(arange(of_wanted.numel(), wanted.device())), value(index_select(before, 0, of_wanted))});
+  return {of_wanted, op("add.Tensor", {value(index_select(begin, 0, of_wanted)), value(within)})};
 }
 
 void Ops::add_rows(const Tensor& to, const Tensor& index, const Tensor& from, const Scalar& alpha) {
@@ -142,7 +142,7 @@ void Ops::add_rows_in_order(const Tensor& to, const Tensor& index, const Tensor&
   (*this)("add_.Tensor", {value(to), value(t), value(alpha)});
 }
 
-void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced) {
+void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced) {
   share_component(call, i, kIndices, indices);
   share_component(call, i, kValues, values);
   set_layout_flags(call, i, coalesced ? kCoalesced : 0);

@@ -67,7 +67,7 @@ class Ops {
   // The elements of a small int64 tensor, which the host waits for.
   std::vector<int64_t> read(const Tensor& t);
   Tensor row(const Tensor& t, int64_t i) { return (*this)("select.int", {value(t), value(int64_t{0}), value(i)}); }
-  Tensor pick(const Tensor& t, int64_t dim, const Tensor& index) {
+  Tensor index_select(const Tensor& t, int64_t dim, const Tensor& index) {
     return (*this)("index_select", {value(t), value(dim), value(index)});
   }
   // t[at[0], at[1], ...]: of an expanded t no copy is made.
@@ -103,8 +103,8 @@ Coo coalesce(Ops& op, const Tensor& t);
 Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes);
 
 // The components of output i.
-void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
-inline void give(const Call& call, const Coo& t) { give(call, 0, t.indices, t.values, true); }
+void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
+inline void set_output(const Call& call, const Coo& t) { set_output(call, 0, t.indices, t.values, true); }
 // Components of output 0, without elements.
 void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype);
 

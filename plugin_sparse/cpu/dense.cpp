@@ -75,7 +75,7 @@ void set_in(const Elements& e, int64_t inner, T* out) {
 }
 
 template <class T>
-void pick(const Elements& e, const Numbers& wanted, int64_t inner, T* out) {
+void gather(const Elements& e, const Numbers& wanted, int64_t inner, T* out) {
   const T* v = e.parts.values.data<const T>();
   parallel_for(wanted.n, grain(inner), [&](int64_t begin, int64_t end) {
     uint64_t before = 0;
@@ -127,7 +127,7 @@ void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, b
 void gather(Ops& op, const Tensor& out, const Coo& from, Ints sparse_sizes, const Tensor& at) {
   const Elements e = elements(op, from, sparse_sizes);
   const Numbers wanted = number(op, contiguous(op, at), sparse_sizes, false);
-  dispatch_size(out.dtype(), [&](auto tag) { pick(e, wanted, inner_of(from.values), out.data<tn_type(tag)>()); });
+  dispatch_size(out.dtype(), [&](auto tag) { gather(e, wanted, inner_of(from.values), out.data<tn_type(tag)>()); });
 }
 
 }  // namespace tenon::coo::loops

@@ -22,8 +22,8 @@ class Marks {
 
   // Places from a to b may be set.
   void expect(uint32_t a, uint32_t b) {
-    least_ = std::min(least_, a / 4096);
-    most_ = std::max(most_, b / 4096);
+    min_ = std::min(min_, a / 4096);
+    max_ = std::max(max_, b / 4096);
   }
   void set(uint32_t c) {
     low_[c / 64] |= uint64_t{1} << c % 64;
@@ -32,19 +32,19 @@ class Marks {
   // f(first place, bits) of the words that are not 0, in order. None is set behind it.
   template <class F>
   void take(F&& f) {
-    for (uint32_t h = least_; h <= most_; ++h) {
+    for (uint32_t h = min_; h <= max_; ++h) {
       for (uint64_t rest = std::exchange(high_[h], 0); rest != 0; rest &= rest - 1) {
         const uint32_t w = h * 64 + static_cast<uint32_t>(__builtin_ctzll(rest));
         f(w * 64, std::exchange(low_[w], 0));
       }
     }
-    least_ = UINT32_MAX;
-    most_ = 0;
+    min_ = UINT32_MAX;
+    max_ = 0;
   }
 
  private:
   std::vector<uint64_t> low_, high_;
-  uint32_t least_ = UINT32_MAX, most_ = 0;  // words of high_
+  uint32_t min_ = UINT32_MAX, max_ = 0;  // words of high_
 };
 
 }  // namespace tenon::coo::loops

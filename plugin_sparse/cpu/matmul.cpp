@@ -84,14 +84,14 @@ class Rows {
 };
 
 // a by rows that have elements, and what these pick.
-struct Picks {
+struct GatheredRows {
   std::vector<int64_t> row, first;  // number of each row, its first element; of `first` also the end
   int64_t* begin;                   // of the elements of b, for each element of a
   int64_t* before;                  // terms of the elements of a before each, and all
 };
 
-Picks picks(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
-  Picks out{{}, {}, scratch<int64_t>(op, a.n), scratch<int64_t>(op, a.n + 1)};
+GatheredRows gathered_rows(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
+  GatheredRows out{{}, {}, scratch<int64_t>(op, a.n), scratch<int64_t>(op, a.n + 1)};
   const auto k = static_cast<uint64_t>(width);
   out.before[0] = 0;
   parallel_for(a.n, grain(1), [&](int64_t begin, int64_t end) {
@@ -115,7 +115,7 @@ Picks picks(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
 }
 
 // The rows of b that are picked, each once.
-Coo picked(Ops& op, const Picks& p, int64_t elements, const Coo& b) {
+Coo gather(Ops& op, const GatheredRows& p, int64_t elements, const Coo& b) {
   std::vector<std::pair<int64_t, int64_t>> rows;  // where they begin and end
   for (int64_t i = 0; i < elements; ++i) {
     if (p.before[i] < p.before[i + 1]) rows.emplace_back(p.begin[i], p.begin[i] + p.before[i + 1] - p.before[i]);
@@ -129,11 +129,11 @@ Coo picked(Ops& op, const Picks& p, int64_t elements, const Coo& b) {
   for (const auto& [begin, end] : rows) {
     for (int64_t i = begin; i < end; ++i) *to++ = i;
   }
-  return {op.pick(b.indices, 1, at), op.pick(b.values, 0, at)};
+  return {op.index_select(b.indices, 1, at), op.index_select(b.values, 0, at)};
 }
 
 // Rows before each block, and all: blocks have about as many terms.
-std::vector<std::size_t> blocks_of(const Picks& p, int64_t terms) {
+std::vector<std::size_t> blocks_of(const GatheredRows& p, int64_t terms) {
   std::vector<std::size_t> cuts{0};
   int64_t from = 0;
   for (std::size_t r = 1; r < p.row.size(); ++r) {
@@ -148,7 +148,7 @@ std::vector<std::size_t> blocks_of(const Picks& p, int64_t terms) {
 
 // Both matrices as the loops want them.
 struct Work {
-  const Picks& a;
+  const GatheredRows& a;
   const Columns& b;
   int64_t elements;  // of a
 
@@ -224,9 +224,9 @@ bool matmul(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes_a, Ints 
   if (b.numbers.n > UINT32_MAX) return false;
   product = parts(op, a.parts, 0);
   if (a.numbers.n == 0 || b.numbers.n == 0) return true;
-  const Picks p = picks(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
+  const GatheredRows p = gathered_rows(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
   if (p.before[a.numbers.n] < b.numbers.n / kPart)
-    return matmul(op, a.parts, picked(op, p, a.numbers.n, b.parts), sizes_a, sizes_b, product);
+    return matmul(op, a.parts, gather(op, p, a.numbers.n, b.parts), sizes_a, sizes_b, product);
   const Columns columns = few(n, b.numbers.n) ? own_columns(op, b.numbers, n) : ranked_columns(op, b.parts.indices, n);
   const Work work{p, columns, a.numbers.n};
   const std::vector<std::size_t> cuts = blocks_of(p, std::max(kTerms, 4 * columns.width));

@@ -32,7 +32,7 @@ struct Row {
   compute_t<T> alpha;
   int64_t begin, end, row;
 
-  HWY_INLINE const T* picked(int64_t i) const { return dense + p.columns[i] * p.k; }
+  HWY_INLINE const T* dense_row(int64_t i) const { return dense + p.columns[i] * p.k; }
 };
 
 template <class T>
@@ -40,7 +40,7 @@ HWY_INLINE void sum_one(const Row<T>& r, int64_t c) {
   using A = compute_t<T>;
   A sum = r.start ? A(r.start[r.row * r.p.k + c]) : A(0);
   for (int64_t i = r.begin; i < r.end; ++i)
-    sum = plus<A>(sum, times<A>(times<A>(r.values[i], r.alpha), r.picked(i)[c]));
+    sum = plus<A>(sum, times<A>(times<A>(r.values[i], r.alpha), r.dense_row(i)[c]));
   r.out[r.row * r.p.k + c] = T(sum);
 }
 
@@ -51,7 +51,7 @@ HWY_INLINE void sum_run(const Row<T>& r, int64_t c, int64_t n) {
   for (int64_t j = 0; j < n; ++j) sum[j] = r.start ? A(r.start[r.row * r.p.k + c + j]) : A(0);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const A factor = times<A>(r.values[i], r.alpha);
-    const T* x = r.picked(i) + c;
+    const T* x = r.dense_row(i) + c;
     for (int64_t j = 0; j < n; ++j) sum[j] = plus<A>(sum[j], times<A>(factor, x[j]));
   }
   for (int64_t j = 0; j < n; ++j) r.out[r.row * r.p.k + c + j] = T(sum[j]);
@@ -66,13 +66,13 @@ HWY_INLINE void sum_vectors(const Row<T>& r, int64_t c) {
   for (int v = 0; v < N; ++v) sum[v] = r.start ? hn::LoadU(d, r.start + at + v * lanes) : hn::Zero(d);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const auto factor = hn::Set(d, r.values[i] * r.alpha);
-    const T* x = r.picked(i) + c;
+    const T* x = r.dense_row(i) + c;
 #pragma GCC unroll 8
     for (int v = 0; v < N; ++v) sum[v] = hn::Add(sum[v], hn::Mul(factor, hn::LoadU(d, x + v * lanes)));
   }
 #pragma GCC unroll 8
   for (int v = 0; v < N; ++v) {
-    if (r.p.past_caches)
+    if (r.p.non_temporal)
       hn::Stream(sum[v], d, r.out + at + v * lanes);
     else
       hn::StoreU(sum[v], d, r.out + at + v * lanes);
@@ -133,7 +133,7 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
     next = r.row + 1;
   }
   empty_rows<T>(p, next, b.row);
-  if (p.past_caches) hwy::FlushStream();
+  if (p.non_temporal) hwy::FlushStream();
   return Outcome::Done;
 }
 
@@ -153,8 +153,8 @@ TENON_EXPORT(product_between);
 
 namespace {
 
-constexpr int64_t kElements = 262144;      // multiplied by a block
-constexpr int64_t kPastCaches = 32 << 20;  // bytes of a result that no cache holds until it is read
+constexpr int64_t kElements = 262144;            // multiplied by a block
+constexpr int64_t kNonTemporalBytes = 32 << 20;  // bytes of a result that no cache holds until it is read
 
 // Rows and terms before it add up to `work` or, if that is within a row, more. Of rows that do not ascend, anything.
 Cut cut_at(const Product& p, int64_t work) {
@@ -233,7 +233,7 @@ Product product_of(const Tensor& out, const Terms& t, const Tensor& dense, const
           out.data<void>(),
           out.dtype(),
           alpha,
-          lines && bytes >= kPastCaches};
+          lines && bytes >= kNonTemporalBytes};
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool
     v = op("to.dtype", {value(v), value(out.dtype())});
   }
   const bool same = k.rows.size() == static_cast<std::size_t>(sparse_dim(self));
-  give(call, 0, kept_indices(op, self, k, keepdim), v, same && coalesced(self));
+  set_output(call, 0, kept_indices(op, self, k, keepdim), v, same && coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(sum_dim_IntList, sum, layouts("sparse_coo").any_strides().mixed_dtypes());

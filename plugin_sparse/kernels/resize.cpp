@@ -39,7 +39,7 @@ void resize(Call& call, const Tensor& self, Ints sizes, int64_t sparse, int64_t 
   Ops op(call);
   const Tensor v = zeros.empty() ? values(self)
                                  : op("constant_pad_nd", {value(values(self)), value(span(zeros)), value(int64_t{0})});
-  give(call, 0, indices(self), v, coalesced(self));
+  set_output(call, 0, indices(self), v, coalesced(self));
 }
 
 tn_status sparse_resize(Call& call, Tensor, Tensor self, Ints sizes, int64_t sparse, int64_t dense) {

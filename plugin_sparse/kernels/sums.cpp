@@ -24,8 +24,8 @@ void both_sparse(Call& call, const Tensor& a, const Tensor& b, const Scalar& alp
   Coo sum;
   if (on_host(a) && coalesced(a) && coalesced(b) && values(a).dtype() == addend.dtype() &&
       loops::merge(op, {indices(a), values(a)}, {indices(b), addend}, Ints(a.sizes().data(), sparse_dim(a)), sum))
-    return give(call, sum);
-  give(call, 0, op.cat({indices(a), indices(b)}, 1), op.cat({values(a), addend}, 0), false);
+    return set_output(call, sum);
+  set_output(call, 0, op.cat({indices(a), indices(b)}, 1), op.cat({values(a), addend}, 0), false);
 }
 
 // out += alpha * sparse

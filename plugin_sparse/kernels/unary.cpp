@@ -30,13 +30,13 @@
 namespace tenon::coo {
 namespace {
 
-#define TN_COO_UNARY(row)                                    \
-  tn_status row##_of_sums(Call& call, Tensor, Tensor self) { \
-    Ops op(call);                                            \
-    const Coo t = coalesce(op, self);                        \
-    give(call, {t.indices, op(#row, {value(t.values)})});    \
-    return TN_OK;                                            \
-  }                                                          \
+#define TN_COO_UNARY(row)                                       \
+  tn_status row##_of_sums(Call& call, Tensor, Tensor self) {    \
+    Ops op(call);                                               \
+    const Coo t = coalesce(op, self);                           \
+    set_output(call, {t.indices, op(#row, {value(t.values)})}); \
+    return TN_OK;                                               \
+  }                                                             \
   TN_KERNEL(row, row##_of_sums, layouts("sparse_coo").any_strides())
 
 TN_COO_UNARY(abs);
@@ -60,12 +60,12 @@ TN_COO_UNARY(tan);
 TN_COO_UNARY(tanh);
 TN_COO_UNARY(trunc);
 
-#define TN_COO_LINEAR(row)                                                          \
-  tn_status row##_of_each(Call& call, Tensor, Tensor self) {                        \
-    Ops op(call);                                                                   \
-    give(call, 0, indices(self), op(#row, {value(values(self))}), coalesced(self)); \
-    return TN_OK;                                                                   \
-  }                                                                                 \
+#define TN_COO_LINEAR(row)                                                                \
+  tn_status row##_of_each(Call& call, Tensor, Tensor self) {                              \
+    Ops op(call);                                                                         \
+    set_output(call, 0, indices(self), op(#row, {value(values(self))}), coalesced(self)); \
+    return TN_OK;                                                                         \
+  }                                                                                       \
   TN_KERNEL(row, row##_of_each, layouts("sparse_coo").any_strides())
 
 TN_COO_LINEAR(neg);
@@ -78,7 +78,7 @@ tn_status pow(Call& call, Tensor, Tensor self, Scalar exponent) {
                 "; to_dense() first");
   Ops op(call);
   const Coo t = coalesce(op, self);
-  give(call, {t.indices, op("pow.Tensor_Scalar", {value(t.values), value(exponent)})});
+  set_output(call, {t.indices, op("pow.Tensor_Scalar", {value(t.values), value(exponent)})});
   return TN_OK;
 }
 TN_KERNEL(pow_Tensor_Scalar, pow, layouts("sparse_coo").any_strides());
@@ -89,7 +89,7 @@ tn_status threshold_backward(Call& call, Tensor, Tensor grad, Tensor self, Scala
   Ops op(call);
   const Coo at = coalesce(op, self);
   const Tensor g = values_at(op, grad, at.indices);
-  give(call, {at.indices, op("threshold_backward", {value(g), value(at.values), value(threshold)})});
+  set_output(call, {at.indices, op("threshold_backward", {value(g), value(at.values), value(threshold)})});
   return TN_OK;
 }
 TN_KERNEL(threshold_backward, threshold_backward, layouts("strided|sparse_coo,sparse_coo").any_strides());

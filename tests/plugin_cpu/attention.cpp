@@ -86,9 +86,9 @@ TEST_F(TileAttention, LargeScoresLeaveOneKey) {
 TEST_F(TileAttention, AnyStrides) {
   for (const Shape& s : kShapes) {
     const Operands o(s);
-    const auto turned = [](const Tensor& t) { return t.transpose(2, 3).contiguous().transpose(2, 3); };
+    const auto transposed = [](const Tensor& t) { return t.transpose(2, 3).contiguous().transpose(2, 3); };
     const auto inside = [](const Tensor& t) { return t.transpose(1, 2).contiguous().transpose(1, 2); };
-    EXPECT_TRUE(near(turned(o.q), turned(o.k), turned(o.v))) << s.queries;
+    EXPECT_TRUE(near(transposed(o.q), transposed(o.k), transposed(o.v))) << s.queries;
     EXPECT_TRUE(near(inside(o.q), inside(o.k), inside(o.v))) << s.queries;
     EXPECT_TRUE(near(o.q, o.k.slice(1, 0, 1).expand(o.k.sizes()), o.v)) << s.queries;
   }

@@ -24,14 +24,14 @@ packed::Origin weights(uint64_t id, uint64_t writes = 0) { return {id, writes, &
 
 packed::Kept ask(const packed::Origin& from, const sdk::Ints& key = kKey) {
   packed::Found f = packed::find(from, key, kBytes);
-  return f.wanted ? packed::keep(from, key, cpu::Buffer(kBytes), kBytes) : f.memory;
+  return f.wanted ? packed::add(from, key, cpu::Buffer(kBytes), kBytes) : f.memory;
 }
 
 class PackedTable : public testing::Test {
  protected:
   void TearDown() override {
-    packed::limit(0);
-    packed::limit(int64_t{128} << 20);
+    packed::set_limit(0);
+    packed::set_limit(int64_t{128} << 20);
   }
 };
 
@@ -64,7 +64,7 @@ TEST_F(PackedTable, NothingIsKeptOfWhatMayChangeUnseen) {
 }
 
 TEST_F(PackedTable, TheOldestGoesWhereMemoryIsBounded) {
-  packed::limit(2 * kBytes);
+  packed::set_limit(2 * kBytes);
   std::vector<packed::Kept> kept;
   for (uint64_t id = 20; id < 23; ++id) ask(weights(id)), kept.push_back(ask(weights(id)));
   EXPECT_EQ(packed::bytes_kept(), 2 * kBytes);

@@ -28,8 +28,8 @@ class Faults {
   // Mostly 3, so that tensors fit each other.
   int64_t size() { return once_in(30) ? kHuge[below(3)] : once_in(30) ? 0 : once_in(5) ? 1 + below(4) : 3; }
   int64_t number() { return once_in(10) ? kHuge[below(3)] * (once_in(2) ? -1 : 1) : below(9) - 4; }
-  std::vector<int64_t> numbers(int64_t most) {
-    std::vector<int64_t> out(static_cast<std::size_t>(below(most + 1)));
+  std::vector<int64_t> numbers(int64_t max_count) {
+    std::vector<int64_t> out(static_cast<std::size_t>(below(max_count + 1)));
     for (int64_t& n : out) n = number();
     return out;
   }

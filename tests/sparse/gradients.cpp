@@ -242,8 +242,8 @@ TEST(SparseGradient, OfMmIsComputedAtElementsAlone) {
   const uint64_t bytes = test::more_at_peak([&] { (s.mm(x) * 0.5).sum().backward(); });
   EXPECT_LT(bytes, uint64_t{40} << 20);
   EXPECT_EQ(s.grad()._nnz(), s._nnz());
-  const Tensor picked = x.detach().index_select(0, s._indices().select(0, 1)).sum(1) * 0.5;
-  EXPECT_TRUE(s.grad()._values().allclose(picked));
+  const Tensor expected = x.detach().index_select(0, s._indices().select(0, 1)).sum(1) * 0.5;
+  EXPECT_TRUE(s.grad()._values().allclose(expected));
 }
 
 }  // namespace
