@@ -71,7 +71,7 @@ Tensor Ops::gather_rows(const Tensor& t, const Tensor& at) {
 
 namespace {
 
-// The one place where the host computes with indices: they may have changed since they were checked.
+// The only function where the host uses indices as addresses: they may have changed since they were checked.
 void number_columns(const Tensor& indices, Ints sizes, int64_t* out) {
   const int64_t n = indices.size(1);
   std::fill(out, out + n, int64_t{0});
@@ -124,7 +124,7 @@ Ops::Matches Ops::matches(const Tensor& wanted, const Tensor& sorted) {
   const Tensor end = op("searchsorted.Tensor", {value(sorted), value(wanted), value(false), value(true)});
   const Tensor count = op("sub.Tensor", {value(end), value(begin)});
   const Tensor of_wanted = op("repeat_interleave.Tensor", {value(count)});
-  // The how many-th match of its number each is.
+  // The index of each match among those of its key.
   const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
   const Tensor within =
       op("sub.Tensor", {value(arange(of_wanted.numel(), wanted.device())), value(index_select(before, 0, of_wanted))});

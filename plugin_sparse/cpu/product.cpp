@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of rows of a dense matrix. A row of the result is one thread's; its elements are kept in registers while the
-// terms of the row are added in their order. Nothing is fused: every instruction set gives the same bits.
+// Sums of rows of a dense matrix. A row of the result belongs to one thread; its elements are kept in registers while
+// the terms of the row are added in their order. Nothing is fused: every instruction set gives the same bits.
 #include "plugin_sparse/cpu/product.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace tenon::coo::loops::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kAhead = 16;     // terms whose rows are fetched early
-constexpr int64_t kFetched = 512;  // bytes of such a row; the processor sees the rest coming
+constexpr int64_t kFetched = 512;  // bytes of such a row; the hardware prefetcher gets the rest
 constexpr int64_t kRun = 64;       // elements of a row that are summed at a time where they are not vectors
 
 // Terms [begin, end), all of `row`; columns [c, c + n) of the matrices.
@@ -123,7 +123,7 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
     empty_rows<T>(p, next, r.row);
     do {
       if (static_cast<uint64_t>(p.columns[r.end]) >= static_cast<uint64_t>(p.width)) return Outcome::OutOfRange;
-      // Of a column that nobody has checked: an address that is not read.
+      // The column is not checked yet: the address is prefetched only, not read.
       const auto ahead =
           reinterpret_cast<uintptr_t>(dense) + static_cast<uintptr_t>(p.columns[std::min(r.end + kAhead, p.n - 1)]) *
                                                    static_cast<uintptr_t>(p.k) * sizeof(T);
@@ -154,14 +154,14 @@ TENON_EXPORT(product_between);
 namespace {
 
 constexpr int64_t kElements = 262144;            // multiplied by a block
-constexpr int64_t kNonTemporalBytes = 32 << 20;  // bytes of a result that no cache holds until it is read
+constexpr int64_t kNonTemporalBytes = 32 << 20;  // bytes; a larger result leaves the caches before it is read
 
-// Rows and terms before it add up to `work` or, if that is within a row, more. Of rows that do not ascend, anything.
+// Rows and terms before it add up to `work` or, if that is within a row, more. If rows do not ascend, any value.
 Cut cut_at(const Product& p, int64_t work) {
   int64_t low = 0, high = p.n;
   while (low < high) {
     const int64_t mid = low + (high - low) / 2;
-    if (p.rows[mid] < work - mid)  // no sum: nobody has checked the row
+    if (p.rows[mid] < work - mid)  // not a sum, which might overflow: the row is not checked yet
       low = mid + 1;
     else
       high = mid;
@@ -196,7 +196,7 @@ Outcome run(const Product& p) {
 // The terms by rows, those of a row in their order.
 Terms by_rows(Ops& op, const Terms& t, int64_t height) {
   const int64_t n = t.rows.numel(), shape[] = {1, n};
-  const Numbers numbers = number(op, op("view", {value(t.rows), value(Ints(shape, 2))}), Ints(&height, 1), true);
+  const Numbers numbers = compute_keys(op, op("view", {value(t.rows), value(Ints(shape, 2))}), Ints(&height, 1), true);
   const Terms out{op.empty(t.rows.sizes(), kInt64, t.rows.device()), op.empty(t.rows.sizes(), kInt64, t.rows.device()),
                   op.empty(t.rows.sizes(), t.values.dtype(), t.rows.device())};
   in_order(op, numbers, [&](auto how, const auto* elements) {
@@ -207,7 +207,7 @@ Terms by_rows(Ops& op, const Terms& t, int64_t height) {
       parallel_for(n, grain(1), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t from = how.position(elements[i]);
-          out.rows.data<int64_t>()[i] = static_cast<int64_t>(how.number(elements[i]));
+          out.rows.data<int64_t>()[i] = static_cast<int64_t>(how.key(elements[i]));
           out.columns.data<int64_t>()[i] = columns[from];
           out.values.data<T>()[i] = values[from];
         }

@@ -31,7 +31,7 @@ TN_KERNEL(_coalesce, kernel, layouts("sparse_coo").any_strides());
 
 }  // namespace
 
-// By the row, so that a device's own kernel serves the others here, too.
+// Calls the operator, so that the other kernels use a device's own implementation.
 Coo coalesce(Ops& op, const Tensor& t) {
   if (coalesced(t)) return {indices(t), values(t)};
   if (on_host(t)) return loops::coalesce(op, indices(t), values(t), t.sizes());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Making sparse tensors of their parts. An index is checked here, once; those that nobody checked are found by the
-// loops in host memory, which look at each index that they use, and by the ops that the other kernels call.
+// Construction from components. An index is checked here, once; unchecked ones are found by the loops in host memory,
+// which check each index that they use, and by the operators that the other kernels call.
 #include <algorithm>
 #include <limits>
 
@@ -81,7 +81,7 @@ tn_status sparse_coo_tensor(Call& call, Tensor, Tensor indices, Tensor values, I
     set_output(call, 0, indices, values, coalesced);
     return TN_OK;
   }
-  // Expanded parts claim more elements than there is memory, and a write would be one to many of them.
+  // Expanded components have more elements than memory, and one write would change many of them.
   const auto own = [&](const Tensor& t) {
     return t.abi()->flags & TN_TENSOR_OVERLAPPING ? op("contiguous", {value(t)}) : t;
   };
@@ -116,7 +116,7 @@ tn_status shared_values(Call& call, Tensor out, Tensor self) {
 }
 TN_KERNEL(_shared_values, shared_values, layouts("sparse_coo").any_strides());
 
-// Of parts that may come out of a file: nothing of them is believed.
+// The components may come from a file: nothing is trusted.
 tn_status from_components(Call& call, Tensor, TensorList parts, Ints sizes, int64_t flags, std::optional<Layout>) {
   if (parts.size() != 2 || !parts[0].defined() || !parts[1].defined())
     throw Error(TN_ERROR_VALUE, "expected indices and values, got ", parts.size(), " components");
@@ -131,7 +131,7 @@ tn_status from_components(Call& call, Tensor, TensorList parts, Ints sizes, int6
 }
 TN_KERNEL(_from_components, from_components, layouts("strided|sparse_coo").mixed_dtypes().any_strides());
 
-// Where the result is strided core has made it.
+// If the result is strided, core has created it.
 tn_status empty_like(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<Layout>,
                      std::optional<Device>, std::optional<bool>, std::optional<int64_t>) {
   if (is_strided(out)) return TN_OK;

@@ -24,7 +24,7 @@ Ints first(const Tensor& t, int n) { return {t.sizes().data(), n}; }
 
 }  // namespace
 
-// Of a strided tensor the rows; of a sparse one those that it has, found among its sorted keys.
+// Rows of a strided tensor; of a sparse one the elements that it has, found among its sorted keys.
 Tensor values_at(Ops& op, const Tensor& self, const Tensor& at) {
   const int sparse = static_cast<int>(at.size(0));
   if (is_strided(self)) return op.gather_rows(self, at);

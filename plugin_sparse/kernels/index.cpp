@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a sparse tensor, and tensors put together. None is a view: the elements of a part have indices of their own.
+// Slices of a sparse tensor, and concatenation. None is a view: the elements of a slice have their own indices.
 #include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/cat.h"
 #include "tenon/sdk/ops/index_select.h"
@@ -16,7 +16,7 @@ namespace {
 
 Tensor flat(Ops& op, const Tensor& t) { return op("reshape", {value(t), value(Ints(&kAll, 1))}); }
 
-// All rows of the indices, row d replaced, or left out where there is none.
+// All rows of the indices, row d replaced, or left out if undefined.
 Tensor with_row(Ops& op, const Tensor& at, int d, const Tensor& row) {
   std::vector<Tensor> rows;
   for (int i = 0; i < at.size(0); ++i) {

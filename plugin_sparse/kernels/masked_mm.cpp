@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of strided matrices where a sparse one has elements: the gradient of a sparse factor.
+// Products of strided matrices at the elements of a sparse one: the gradient of a sparse factor.
 #include <algorithm>
 
 #include "plugin_sparse/coo/coo.h"
@@ -51,7 +51,7 @@ void dot_rows(const Tensor& out, const Tensor& at, const Tensor& mat1, const Ten
                });
 }
 
-// As many elements at a time as make rows of a few megabytes.
+// In chunks of elements whose rows take a few megabytes.
 Tensor composed(Ops& op, const Tensor& at, const Tensor& mat1, const Tensor& mat2) {
   const int64_t n = at.size(1), k = mat1.size(1), part = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(k, 1));
   const int64_t sizes[] = {n}, last = 1;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices, of which one or both are sparse. A row of a product is the sum of the rows of the other matrix
-// that the elements of its row pick.
+// that the elements of its row select.
 #include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/hspmm.h"
@@ -43,7 +43,7 @@ void check_matrix(const Tensor& t) {
                 int64_t{sparse_dim(t)});
 }
 
-// Row by row of a, in the order of its elements: each picks the elements of a row of b.
+// Row by row of a, in the order of its elements: each selects the elements of a row of b.
 void both_sparse(Call& call, const Tensor& a, const Tensor& b) {
   Ops op(call);
   const Coo x = coalesce(op, a), y = coalesce(op, b);

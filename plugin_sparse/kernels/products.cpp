@@ -9,7 +9,7 @@
 namespace tenon::coo {
 namespace {
 
-// Of coalesced tensors. Off the host: where the keys of one are found among the other's.
+// Coalesced tensors on other devices: the keys of one are looked up among the other's.
 void intersection(Call& call, const Tensor& a, const Tensor& b) {
   if (sparse_dim(a) != sparse_dim(b))
     throw Error(TN_ERROR_VALUE, "expected the same number of sparse dimensions, got ", int64_t{sparse_dim(a)}, " and ",
@@ -44,12 +44,12 @@ tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
 }
 TN_KERNEL(mul_Tensor, mul, layouts("strided|sparse_coo,strided|sparse_coo").any_strides());
 
-tn_status mul_number(Call& call, Tensor, Tensor self, Scalar other) {
+tn_status mul_scalar(Call& call, Tensor, Tensor self, Scalar other) {
   Ops op(call);
   set_output(call, 0, indices(self), op("mul.Scalar", {value(values(self)), value(other)}), coalesced(self));
   return TN_OK;
 }
-TN_KERNEL(mul_Scalar, mul_number, layouts("sparse_coo").any_strides());
+TN_KERNEL(mul_Scalar, mul_scalar, layouts("sparse_coo").any_strides());
 
 tn_status div(Call& call, Tensor, Tensor self, Tensor other) {
   Ops op(call);
@@ -58,12 +58,12 @@ tn_status div(Call& call, Tensor, Tensor self, Tensor other) {
 }
 TN_KERNEL(div_Tensor, div, layouts("sparse_coo,strided").any_strides());
 
-tn_status div_number(Call& call, Tensor, Tensor self, Scalar other) {
+tn_status div_scalar(Call& call, Tensor, Tensor self, Scalar other) {
   Ops op(call);
   set_output(call, 0, indices(self), op("div.Scalar", {value(values(self)), value(other)}), coalesced(self));
   return TN_OK;
 }
-TN_KERNEL(div_Scalar, div_number, layouts("sparse_coo").any_strides());
+TN_KERNEL(div_Scalar, div_scalar, layouts("sparse_coo").any_strides());
 
 }  // namespace
 }  // namespace tenon::coo

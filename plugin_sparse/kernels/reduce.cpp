@@ -10,7 +10,7 @@
 namespace tenon::coo {
 namespace {
 
-// Which rows of the indices stay, and the dimensions of the values that are summed.
+// The rows of the indices that are kept, and the dimensions of the values that are summed.
 struct Kept {
   std::vector<int64_t> rows, dense;
   uint64_t summed = 0;
@@ -67,7 +67,7 @@ tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool
 }
 TN_KERNEL(sum_dim_IntList, sum, layouts("sparse_coo").any_strides().mixed_dtypes());
 
-// A norm along some dimensions, of the p-th powers' sums. Other norms are no sums.
+// A norm along some dimensions, of the p-th powers' sums. Other norms are not sums.
 tn_status norm_along(Call& call, const Tensor& out, const Tensor& self, double p, Ints dim) {
   if (!(p > 0) || std::isinf(p)) return TN_DECLINED;
   Ops op(call);

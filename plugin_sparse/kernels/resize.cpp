@@ -28,7 +28,7 @@ void resize(Call& call, const Tensor& self, Ints sizes, int64_t sparse, int64_t 
     throw Error(TN_ERROR_VALUE, "a tensor with elements keeps its ", int64_t{sparse_dim(self)}, " sparse and ",
                 int64_t{dense_dim(self)}, " dense dimensions, got ", sparse, " and ", dense,
                 "; sparse_resize_and_clear_ drops the elements");
-  std::vector<int64_t> zeros;  // behind each dense dimension, the last one first
+  std::vector<int64_t> zeros;  // padding after each dense dimension, the last one first
   for (int64_t d = sizes.size() - 1; d >= 0; --d) {
     const int64_t more = sizes[d] - self.size(static_cast<int>(d));
     if (more < 0)

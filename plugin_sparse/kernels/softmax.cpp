@@ -11,7 +11,7 @@
 namespace tenon::coo {
 namespace {
 
-// The number of the slice along dimension d that each element is of, 0 to n - 1.
+// The index of the slice along dimension d that each element belongs to, 0 to n - 1.
 struct Slices {
   Tensor of;
   int64_t n;

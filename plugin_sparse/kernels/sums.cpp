@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums and differences. Two sparse tensors are put behind each other; a strided one takes the values up.
+// Sums and differences. Two sparse tensors are concatenated; to a strided one the values are added.
 #include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/sub.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What sparse_coo_tensor takes, what it refuses, and in which words.
+// What sparse_coo_tensor accepts and rejects, and its error messages.
 #include <chrono>
 #include <random>
 

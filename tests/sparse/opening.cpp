@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// When the plugins of a layout open.
+// When the plugins of a layout are loaded.
 #include <algorithm>
 
 #include "tenon/plugins/plugins.h"

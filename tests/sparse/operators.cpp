@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Meaning of duplicates, parts of tensors, writes, printing and moves, on the host and on a device.
+// Duplicates, components, writes, printing and conversions, on the host and on a device.
 #include "tenon/core/layout.h"
 #include "tenon/plugins/plugins.h"
 #include "tests/sparse/support.h"

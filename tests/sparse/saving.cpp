@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files with sparse tensors: alone, in modules and in archives; damaged ones, and ones whose plugin is away.
+// Files with sparse tensors: alone, in modules and in archives; damaged ones, and ones whose plugin is not loaded.
 #include <random>
 #include <sstream>
 
@@ -164,7 +164,8 @@ TEST(SparseFile, NamesOfEntries) {
 
 TEST(SparseFile, RefusesWhatDoesNotFit) {
   const std::string good = file_of(test::Twice{Device(kCPU)}.make());
-  EXPECT_TRUE(loaded(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,9]")).defined()) << "larger is no fault";
+  EXPECT_TRUE(loaded(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,9]")).defined())
+      << "a larger shape is valid";
   expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,3]")),
                {"load:", "'0'", "size is inconsistent with indices", "dim 1"});
   expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[334]")), {"number of dimensions"});

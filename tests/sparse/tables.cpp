@@ -24,7 +24,7 @@ Tensor table() { return (arange(12, TensorOptions(kDouble)).reshape({6, 2}) / 5 
 
 using Lookup = std::function<Tensor(const Tensor& weight, bool sparse)>;
 
-// Both kinds of gradient, weighted so that no two are alike.
+// Both kinds of gradient, weighted so that no two are equal.
 void expect_same_gradient(const Lookup& f, int64_t nnz) {
   Tensor grads[2];
   for (const bool sparse : {false, true}) {
@@ -164,7 +164,7 @@ TEST(SparseStep, OfSparseAdamIsAdamsWhereAllRowsAreTouched) {
   }
 }
 
-// Rows without a gradient, and their means, stay: the first and the third step by hand.
+// Rows without a gradient, and their means, stay: the first and the third step computed by hand.
 TEST(SparseStep, OfSparseAdamLeavesOtherRows) {
   const Tensor w = table(), start = w.detach().clone();
   optim::SparseAdam adam({w}, 0.1);
@@ -223,7 +223,7 @@ TEST(SparseStep, OfSGDMovesSparseParameters) {
   EXPECT_TRUE(p.detach().to_dense().allclose(zeros({2, 3}, TensorOptions(kDouble))));
 }
 
-// A device whose memory the host cannot read: nothing but ops is used.
+// A device whose memory the host cannot read: only operators are used.
 TEST(SparseStep, OnADevice) {
   const Device there("ref");
   const auto run = [&](Device device, auto make) {

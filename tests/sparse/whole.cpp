@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What else a tensor is asked for: type strings, options, sizes that change, shared memory, strided copies, threads.
+// Other properties of a tensor: type strings, options, sizes that change, shared memory, strided copies, threads.
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -201,7 +201,7 @@ TEST_P(SparseTensor, StacksAndSelects) {
   expect_words(text_of<ValueError>([&] { (void)t.pow(0); }), {"pow", "zero", "non-zero"});
 }
 
-// Whoever compares must say how: by strided copies, or by parts.
+// Comparisons need an explicit choice: strided copies, or components.
 TEST_P(SparseTensor, ComparisonsAreNotServed) {
   const Tensor t = twice.make();
   expect_words(text_of<NotImplementedError>([&] { (void)t.equal(t); }), {"eq", "sparse_coo", "to_dense()"});
