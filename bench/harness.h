@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a row is, and the loop that times one. Rows of both libraries and their floors are shared objects that export
-// bench_rows(): the same source for ours and libtorch's (rows/*.cpp), so that a ratio compares the same program.
+// What a row is, and the loop that times one. Rows of both libraries and their lower bounds are shared objects that
+// export bench_rows(): the same source for ours and libtorch's (rows/*.cpp), so that a ratio compares the same program.
 #pragma once
 
 #include <chrono>

@@ -41,14 +41,14 @@ struct Contender {
   bool ok = false;
   std::string failed{};
 
-  // The sides share one OpenMP runtime: each gets its own number of threads back when its turn comes. Ours spreads its
-  // work over core's pool, so that oneDNN has one.
+  // The sides share one OpenMP runtime: each sets its own number of threads before it runs. Ours distributes
+  // its work over core's pool, so that oneDNN uses one thread.
   void restore_threads() const {
     if (side->set_threads && omp_threads > 1) side->set_threads(omp_threads);
     omp_set_num_threads(omp_threads);
   }
 
-  // Of several ways under one name, as floors have, the fastest stays.
+  // Of several implementations under one name, as lower bounds have, the fastest is kept.
   Contender& prepare(const std::string& name, double min_seconds = 2e-3) {
     double best = 0;
     for (std::size_t i = 0; side && i < side->suite.rows.size(); ++i) {

@@ -30,7 +30,7 @@ __attribute__((target("amx-tile"))) inline void amx_end(float* c, long ldc) {
   _tile_stored(3, c + 16 * ldc + 16, ldc * 4);
 }
 
-// oneDNN dies with SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it then loads
+// oneDNN raises SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it then loads
 // palette 0), so its bf16 has to run without them. This product shows what the tiles give: C (f32) = A (bf16) * B
 // (bf16, packed in pairs of rows: 32 x 32 blocks, two tiles each), C in 32 x 32 blocks of four tiles.
 __attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, long lda, uint16_t const* b, float* c,
@@ -43,7 +43,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, l
   amx_end(c, ldc);
 }
 
-// The sums over nine taps for 32 pixels, `row` of them a row of the image.
+// The sums over nine taps for 32 pixels, `row` of them per row of the image.
 __attribute__((target("amx-tile,amx-bf16"))) void amx_conv_block(uint16_t const* x, long row, long channels,
                                                                  uint16_t const* w, float* c) {
   _tile_zero(0);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of functions of single elements and of random numbers.
+// Lower bounds of pointwise functions and of random numbers.
 #include "bench/floors/stream.h"
 
 namespace bench::floors {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's own (--floors), which peer.py prints of
-// libtorch. --small: with tensors so small that they say nothing of a device, to try the program.
+// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's lower bounds (--floors); peer.py prints
+// libtorch's. --small: with tensors too small for a measurement, to test the program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-int64_t g_max = kGiB;  // --small: of every size and count
+int64_t g_max = kGiB;  // --small: the maximum of every size and count
 int64_t at_most(int64_t n) { return std::min(n, g_max); }
 
 struct Product {
@@ -138,7 +138,7 @@ void memory_rows() {
   print("G9", "200,000 checked rows of 256", device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
 }
 
-// 16 elements a row anywhere, and four million elements of which some meet; neither is looked at.
+// 16 elements per row at random columns, and four million elements with some duplicates; results are not checked.
 constexpr int64_t kRows = 1 << 20, kEach = 16, kWide = 64, kMany = 4 * kRows;
 const char kProduct[] = "sparse 2^20 rows of 16 x 64", kCoalesce[] = "coalesce of 2^22";
 
@@ -154,7 +154,7 @@ void sparse_rows() {
   print("G8", kCoalesce, device_ms(5, [&] { (void)many.coalesce(); }), "ms");
 }
 
-// Seven elements go past for each parameter: it and two moments both ways, and the gradient.
+// Seven elements are moved per parameter: it and two moments read and written, and the gradient read.
 void optimizer_rows() {
   for (const auto& [count, whole] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
     const int64_t n = at_most(whole);
@@ -174,7 +174,7 @@ void optimizer_rows() {
 }
 
 void product_rows() {
-  setenv("TENON_CONV_BENCHMARK", "1", 0);  // as peer.py has torch do
+  setenv("TENON_CONV_BENCHMARK", "1", 0);  // as peer.py sets for torch
   for (const auto& [dtype, _] : kTypes) {
     for (const Product& whole : kProducts) {
       const Product p = shrunk(whole);
@@ -246,10 +246,10 @@ void overlap_row() {
   print("G11", "overlap with products", 100 * (compute + copy - both) / std::min(compute, copy), "%");
 }
 
-// One that is negative failed.
+// A negative value means that the measurement failed.
 void print_floor(const char* id, const std::string& row, double value, const char* unit) {
   if (value < 0)
-    std::printf("failed: the floor of %s, %s\n", id, row.c_str());
+    std::printf("failed: the lower bound of %s, %s\n", id, row.c_str());
   else
     print(id, row, value, unit);
 }
@@ -276,11 +276,11 @@ void floors() {
     const Convolution c = shrunk(whole);
     print_floor("G6", row_of(c), tenon_floor_conv_ms(c.images, c.channels, c.side, c.kernel), "ms");
   }
-  // Rows that elements pick, elements and results; of coalesce, both tensors.
+  // Bytes of the selected rows, elements and results; for coalesce, of both tensors.
   const int64_t rows = at_most(kRows), many = at_most(kMany);
   const double product = static_cast<double>(rows * kEach * (4 * kWide + 20) + rows * kWide * 4) * 1e-6;
   print_floor("G8", kProduct, product / copy, "ms");
-  if (g_max == kGiB) {  // opened by name, so that it may be another toolkit's than that of a trial
+  if (g_max == kGiB) {  // opened by name: its toolkit may differ from the one of a --small run
     print_floor("G8", core::join(kProduct, ", cuSPARSE"), tenon_floor_cusparse_ms(rows, kEach, kWide), "ms");
   }
   print_floor("G8", kCoalesce, static_cast<double>(many) * 40e-6 / copy, "ms");
@@ -301,7 +301,7 @@ int measure(const std::string& what) {
     wait();
     print("G10", "first op of a process", 1e-3 * (now_us() - begin), "ms");
   } else {
-    // A row that fails is told, and the next ones are measured.
+    // A row that fails is reported, and the next ones are measured.
     void (*const groups[])() = {host_rows,    memory_rows,   sparse_rows, optimizer_rows,
                                 product_rows, allocator_row, overlap_row};
     for (auto group : groups) {

@@ -54,16 +54,16 @@ TEST_F(PackedTable, TellsLayoutsAndAddressesApart) {
   const int64_t other[] = {1, 2, 4};
   ask(weights(13)), ask(weights(13));
   EXPECT_EQ(ask(weights(13), sdk::Ints(other, 3)), nullptr);
-  packed::Origin behind = weights(13);
-  behind.data = other;
-  EXPECT_EQ(ask(behind), nullptr);
+  packed::Origin offset = weights(13);
+  offset.data = other;
+  EXPECT_EQ(ask(offset), nullptr);
 }
 
-TEST_F(PackedTable, NothingIsKeptOfWhatMayChangeUnseen) {
+TEST_F(PackedTable, StoragesWithUncountedWritesAreNotCached) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(packed::Origin{}), nullptr);
 }
 
-TEST_F(PackedTable, TheOldestGoesWhereMemoryIsBounded) {
+TEST_F(PackedTable, TheOldestIsEvictedAtTheLimit) {
   packed::set_limit(2 * kBytes);
   std::vector<packed::Kept> kept;
   for (uint64_t id = 20; id < 23; ++id) ask(weights(id)), kept.push_back(ask(weights(id)));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Numbers beside integer tensors: what is cut, what wraps, what limits and what is refused. The values are libtorch's.
+// Scalars combined with integer tensors: what truncates, wraps, saturates and what is rejected. The values are
+// libtorch's.
 #include <gtest/gtest.h>
 
 #include "tenon/core/error.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The ends of the vector functions.
+// The vector functions at the ends of their ranges.
 #include <gtest/gtest.h>
 
 #include <cmath>
