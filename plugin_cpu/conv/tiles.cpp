@@ -76,7 +76,7 @@ void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char
 }
 
 // Images [first, first + count), the same pixels of one after the other.
-void some_images(const Walk& w, const char* weights, int64_t first, int64_t count) {
+void convolve_images(const Walk& w, const char* weights, int64_t first, int64_t count) {
   const int64_t plane = w.window.to_plane(), parts = tiles(plane, kArea);
   const int64_t weight_bytes = packed_bytes(w.to_channels, w.all_depth() * kTileDepth);
   const Images images = pack_images(w.from, w.from_channels, w.window.from_plane(), first, count);
@@ -98,7 +98,7 @@ void run(const Walk& w) {
   const Images one{nullptr, w.from_channels, w.window.from_plane()};
   const int64_t some = std::max<int64_t>(1, kTilePackBytes / one.bytes());
   const char* weights = pack_weights(w);
-  for (int64_t i = 0; i < w.images(); i += some) some_images(w, weights, i, std::min(some, w.images() - i));
+  for (int64_t i = 0; i < w.images(); i += some) convolve_images(w, weights, i, std::min(some, w.images() - i));
 }
 
 const BFloat16* bf16(const void* p) { return static_cast<const BFloat16*>(p); }

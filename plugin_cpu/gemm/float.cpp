@@ -257,7 +257,7 @@ void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
 
 // Rows of sums, `width` apart, to a C whose columns are contiguous.
 template <class T>
-void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
+void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
   for (int64_t j = 0; j < cols; ++j) {
     T* out = c.data + j * c.cs;
     for (int64_t i = 0; i < rows; ++i) {
@@ -269,8 +269,8 @@ void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T bet
 
 // Four by four; `width` is a multiple of 4, and `sum` has rows for the last four.
 template <>
-HWY_INLINE void store_turned(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
-                             const Mat<float>& c) {
+HWY_INLINE void store_transposed(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
+                                 const Mat<float>& c) {
   for (int64_t i = 0; i < rows; i += 4) {
     for (int64_t j = 0; j < cols; j += 4) {
       float transposed[4][4];
@@ -288,7 +288,7 @@ HWY_INLINE void store_turned(int64_t rows, int64_t cols, const float* sum, int64
 // A panel whose C has contiguous columns: its rows go through a buffer, since elements far apart would each touch a
 // cache line.
 template <class T>
-void panel_turned(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
+void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
   constexpr int64_t kRun = 4 * kRows;
   HWY_ALIGN T sum[kRun * kVecs * HWY_MAX_BYTES / sizeof(T)] = {};
   const T beta = t.beta;
@@ -298,7 +298,7 @@ void panel_turned(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Ma
     t.a = a + i * t.a_row;
     const int64_t run = std::min(kRun, rows - i);
     panel<T>(run, width, t, 1);
-    store_turned<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
+    store_transposed<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
   }
 }
 
@@ -314,7 +314,7 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     const Tile<T> t{k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs};
     if (c.rs == 1 && c.cs != 1)
-      panel_turned<T>(end - begin, n, width, t, {t.c, 1, c.cs});
+      transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
     else
       panel<T>(end - begin, n, t, c.cs);
   });

@@ -53,7 +53,7 @@ Packed pack(const Lines& from, int64_t lines, int64_t k, TileOrder order, bool s
 }
 
 // Short lines of whole tiles are read in place. Long ones would map to few sets of the cache.
-bool serves_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
+bool can_read_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
   return a.cs == 1 && a.rs > kTileDepth && m % kTileLines == 0 && k % kTileDepth == 0 && k <= 320;
 }
 
@@ -74,7 +74,7 @@ bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16
     for (int64_t i = 0; i < m; i += span) {
       const int64_t rows = std::min(span, m - i);
       const Lines lines{&a.data[i * a.rs].x, a.rs, a.cs};
-      const Packed pa = serves_in_place(a, m, k)
+      const Packed pa = can_read_in_place(a, m, k)
                             ? Packed{reinterpret_cast<const char*>(lines.data), k / kTileDepth, 2 * a.rs}
                             : pack<PackedA>(lines, rows, k, TileOrder::LinesFirst, serial);
       areas({*unit, rows, cols, alpha, beta, {c.data + i * c.rs + j * c.cs, c.rs, c.cs}, pa, pb}, serial);

@@ -84,7 +84,7 @@ struct Bags {
 };
 
 template <class T>
-void join(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size, const Tensor& max_indices) {
+void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size, const Tensor& max_indices) {
   using A = compute_t<T>;
   const int64_t n = out.size(0), width = bags.width;
   const int64_t rows = std::max<int64_t>(1, n ? bags.at.size() / n : 1);
@@ -116,9 +116,9 @@ tn_status embedding_bag(Call&, Tensor out, Tensor offset2bag, Tensor bag_size, T
   }
   dispatch_floating(weight.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    join(Bags<T>{weight.data<T>(), factors.defined() ? factors.data<T>() : nullptr, at, start, weight.size(1),
-                 padding_idx, mode},
-         out, bag_size, max_indices);
+    reduce_bags(Bags<T>{weight.data<T>(), factors.defined() ? factors.data<T>() : nullptr, at, start, weight.size(1),
+                        padding_idx, mode},
+                out, bag_size, max_indices);
   });
   return TN_OK;
 }

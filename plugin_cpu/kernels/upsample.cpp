@@ -50,7 +50,7 @@ struct Resampler {
   int64_t line_taps() const { return depth.taps * height.taps; }
   int64_t line_work() const { return width.in * line_taps() + width.out * width.taps; }
   // Whether output elements are elements of the input.
-  bool picks() const { return line_taps() * width.taps == 1; }
+  bool copies_elements() const { return line_taps() * width.taps == 1; }
 
   // f(offset of an input line in its plane, weight) for the lines that output line (d, h) is made of.
   template <class F>
@@ -119,12 +119,12 @@ template <class T, class C>
 void resample(const Resampler<C>& r, const T* x, T* y) {
   const int64_t lines = r.depth.out * r.height.out;
   parallel_for(r.planes * lines, std::max<int64_t>(1, kWork / r.line_work()), [&](int64_t begin, int64_t end) {
-    std::vector<C> sum(r.picks() ? 0 : static_cast<std::size_t>(r.width.in));
+    std::vector<C> sum(r.copies_elements() ? 0 : static_cast<std::size_t>(r.width.in));
     for (int64_t n = begin; n < end; ++n) {
       const T* plane = x + n / lines * r.in_plane();
       T* out = y + n * r.width.out;
       const int64_t d = n % lines / r.height.out, h = n % r.height.out;
-      if (!r.picks()) {
+      if (!r.copies_elements()) {
         blend_lines(r, plane, d, h, sum.data());
         blend_elements(r.width, sum.data(), out);
         continue;
@@ -208,7 +208,7 @@ tn_status forward(Tensor out, Tensor self, Resampling how, bool align_corners, s
   if (self.dtype() == kUInt8) {
     const auto r = resampler<double>(self, out, nd, how, align_corners, scales.begin());
     const uint8_t* x = self.data<uint8_t>();
-    r.picks() ? resample(r, x, out.data<uint8_t>()) : resample_bytes(r, x, out.data<uint8_t>());
+    r.copies_elements() ? resample(r, x, out.data<uint8_t>()) : resample_bytes(r, x, out.data<uint8_t>());
     return TN_OK;
   }
   dispatch_floating(self.dtype(), [&](auto tag) {

@@ -44,29 +44,29 @@ void multiply_to(A& t, A v) {
     t *= v;
 }
 
-enum class Join { Sum, Prod, Mean, Max, Min };
+enum class ReduceMode { Sum, Prod, Mean, Max, Min };
 
-inline Join parse_join(sdk::Str s) {
-  if (s == "sum") return Join::Sum;
-  if (s == "prod") return Join::Prod;
-  if (s == "mean") return Join::Mean;
-  return s == "amax" ? Join::Max : Join::Min;
+inline ReduceMode parse_reduce_mode(sdk::Str s) {
+  if (s == "sum") return ReduceMode::Sum;
+  if (s == "prod") return ReduceMode::Prod;
+  if (s == "mean") return ReduceMode::Mean;
+  return s == "amax" ? ReduceMode::Max : ReduceMode::Min;
 }
 
 template <class A>
-void join_to(A& t, A v, Join r) {
-  switch (r) {
-    case Join::Sum:
-    case Join::Mean:
+void reduce_into(A& t, A v, ReduceMode mode) {
+  switch (mode) {
+    case ReduceMode::Sum:
+    case ReduceMode::Mean:
       add_to<A>(t, v);
       return;
-    case Join::Prod:
+    case ReduceMode::Prod:
       multiply_to<A>(t, v);
       return;
-    case Join::Max:
+    case ReduceMode::Max:
       if (v > t || v != v) t = v;
       return;
-    case Join::Min:
+    case ReduceMode::Min:
       if (v < t || v != v) t = v;
       return;
   }

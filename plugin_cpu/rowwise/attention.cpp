@@ -196,7 +196,7 @@ class Rows {
 };
 
 // Heads [first, first + count) of all batches: their keys and values, then their queries.
-void some_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count, char* memory) {
+void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count, char* memory) {
   const int64_t bytes = packed_head_bytes(a), blocks = tiles(a.queries, kQueries);
   const auto pack = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -223,7 +223,7 @@ bool attention_tiles(const Attention& a) {
   const int64_t group = std::max<int64_t>(1, std::min(all, kTilePackBytes / bytes));
   struct KeysAndValues;
   const CallBuffer<KeysAndValues> memory(group * bytes);
-  for (int64_t h = 0; h < all; h += group) some_heads(a, *unit, h, std::min(group, all - h), memory.as<char>());
+  for (int64_t h = 0; h < all; h += group) attend_heads(a, *unit, h, std::min(group, all - h), memory.as<char>());
   return true;
 }
 

@@ -16,7 +16,7 @@ Ops::~Ops() {
   for (tn_value& v : kept_) host().release(&v);
 }
 
-std::vector<Tensor> Ops::many(std::string_view op, std::initializer_list<tn_value> in, int n) {
+std::vector<Tensor> Ops::call_many(std::string_view op, std::initializer_list<tn_value> in, int n) {
   const std::size_t first = kept_.size();
   std::vector<tn_value> out(static_cast<std::size_t>(n));
   const tn_status s = host().call_op(call_.abi(), detail::text(op), in.begin(), static_cast<uint32_t>(in.size()),
@@ -148,7 +148,7 @@ void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tenso
   set_layout_flags(call, i, coalesced ? kCoalesced : 0);
 }
 
-void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype) {
+void set_empty_output(const Call& call, Ints sizes, int sparse_dim, DType dtype) {
   const int64_t at[] = {sparse_dim, 0};
   alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
   alloc_component(call, 0, kValues, span(value_sizes(0, sizes, sparse_dim)), dtype);

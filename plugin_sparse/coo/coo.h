@@ -56,8 +56,8 @@ class Ops {
   Ops(const Ops&) = delete;
 
   // The first result of an operator.
-  Tensor operator()(std::string_view op, std::initializer_list<tn_value> in) { return many(op, in, 1)[0]; }
-  std::vector<Tensor> many(std::string_view op, std::initializer_list<tn_value> in, int n);
+  Tensor operator()(std::string_view op, std::initializer_list<tn_value> in) { return call_many(op, in, 1)[0]; }
+  std::vector<Tensor> call_many(std::string_view op, std::initializer_list<tn_value> in, int n);
   Tensor stack(const std::vector<Tensor>& parts, int64_t dim, std::string_view op = "stack");
   Tensor cat(const std::vector<Tensor>& parts, int64_t dim) { return stack(parts, dim, "cat"); }
 
@@ -106,6 +106,6 @@ Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes);
 void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
 inline void set_output(const Call& call, const Coo& t) { set_output(call, 0, t.indices, t.values, true); }
 // Components of output 0, without elements.
-void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype);
+void set_empty_output(const Call& call, Ints sizes, int sparse_dim, DType dtype);
 
 }  // namespace tenon::coo

@@ -154,7 +154,7 @@ struct Work {
   int64_t elements;  // of a
 
   // Prefetches the rows of b that follow.
-  int64_t soon(int64_t i) const { return a.begin[std::min(i + kAhead, elements - 1)]; }
+  int64_t prefetch_begin(int64_t i) const { return a.begin[std::min(i + kAhead, elements - 1)]; }
 
   // term(element of a, of b, column) for each term of a row, whose columns are marked.
   template <class Term>
@@ -162,7 +162,7 @@ struct Work {
     for (int64_t i = a.first[row]; i < a.first[row + 1]; ++i) {
       const int64_t begin = a.begin[i], end = begin + a.before[i + 1] - a.before[i];
       if (begin == end) continue;
-      __builtin_prefetch(b.of + soon(i));
+      __builtin_prefetch(b.of + prefetch_begin(i));
       marks.expect(b.of[begin], b.of[end - 1]);
       for (int64_t j = begin; j < end; ++j) {
         marks.set(b.of[j]);

@@ -135,20 +135,20 @@ TN_KERNEL(_from_components, from_components, layouts("strided|sparse_coo").mixed
 tn_status empty_like(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<Layout>,
                      std::optional<Device>, std::optional<bool>, std::optional<int64_t>) {
   if (is_strided(out)) return TN_OK;
-  give_nothing(call, self.sizes(), is_strided(self) ? self.ndim() : sparse_dim(self), out.dtype());
+  set_empty_output(call, self.sizes(), is_strided(self) ? self.ndim() : sparse_dim(self), out.dtype());
   return TN_OK;
 }
 TN_KERNEL(empty_like, empty_like, layouts("strided|sparse_coo").any_strides());
 
 tn_status empty(Call& call, Tensor out, Ints sizes, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
                 std::optional<bool>, std::optional<int64_t>) {
-  give_nothing(call, sizes, static_cast<int>(sizes.size()), out.dtype());
+  set_empty_output(call, sizes, static_cast<int>(sizes.size()), out.dtype());
   return TN_OK;
 }
 TN_KERNEL(empty_memory_format, empty, layouts("sparse_coo").any_strides());
 
 tn_status zero(Call& call, Tensor, Tensor self) {
-  give_nothing(call, self.sizes(), sparse_dim(self), self.dtype());
+  set_empty_output(call, self.sizes(), sparse_dim(self), self.dtype());
   return TN_OK;
 }
 TN_KERNEL(zero, zero, layouts("sparse_coo").any_strides());

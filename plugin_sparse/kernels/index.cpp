@@ -100,7 +100,7 @@ tn_status index_select(Call& call, Tensor, Tensor self, int64_t dim, Tensor inde
                   int64_t{d}, " with size ", self.size(d));
   }
   const std::vector<Tensor> sorted =
-      op.many("sort.stable", {value(wanted), value(true), value(int64_t{0}), value(false)}, 2);
+      op.call_many("sort.stable", {value(wanted), value(true), value(int64_t{0}), value(false)}, 2);
   const auto [element, entry] = op.matches(op.row(indices(self), d), sorted[0]);
   const Tensor place = op.index_select(sorted[1], 0, entry);
   set_output(call, 0, with_row(op, op.index_select(indices(self), 1, element), d, place),

@@ -108,7 +108,7 @@ tn_status hspmm(Call& call, Tensor out, Tensor mat1, Tensor mat2) {
   Ops op(call);
   const Coo a = coalesce(op, mat1);
   const std::vector<Tensor> rows =
-      op.many("unique_consecutive", {value(op.row(a.indices, 0)), value(true), value(false)}, 3);
+      op.call_many("unique_consecutive", {value(op.row(a.indices, 0)), value(true), value(false)}, 3);
   const int64_t sizes[] = {rows[0].numel(), out.size(1)};
   const Tensor sum = op.empty(Ints(sizes, 2), out.dtype(), out.device());
   add_product(op, sum, {rows[1], op.row(a.indices, 1), a.values}, mat2, kOne, Tensor());

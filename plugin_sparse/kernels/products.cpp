@@ -17,7 +17,8 @@ void intersection(Call& call, const Tensor& a, const Tensor& b) {
   Ops op(call);
   const Coo x = coalesce(op, a), y = coalesce(op, b);
   const Ints first(a.sizes().data(), sparse_dim(a));
-  if (x.values.size(0) == 0 || y.values.size(0) == 0) return give_nothing(call, a.sizes(), sparse_dim(a), a.dtype());
+  if (x.values.size(0) == 0 || y.values.size(0) == 0)
+    return set_empty_output(call, a.sizes(), sparse_dim(a), a.dtype());
   Coo product;
   if (on_host(a) && x.values.dtype() == y.values.dtype() && loops::intersect(op, x, y, first, product))
     return set_output(call, product);

@@ -16,7 +16,7 @@ struct Kept {
   uint64_t summed = 0;
 };
 
-Kept what_stays(const Tensor& self, Ints dims) {
+Kept split_dims(const Tensor& self, Ints dims) {
   Kept k;
   for (int64_t d : dims) k.summed |= uint64_t{1} << wrap_dim(d, self.ndim());
   const int sparse = sparse_dim(self);
@@ -46,7 +46,7 @@ tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool
   Ops op(call);
   const tn_value as = dtype ? value(*dtype) : no_value();
   const bool all = !dim || dim->empty();
-  const Kept k = all ? Kept{} : what_stays(self, *dim);
+  const Kept k = all ? Kept{} : split_dims(self, *dim);
   Tensor v = values(self);
   if (k.rows.empty()) {
     std::vector<int64_t> summed{0};

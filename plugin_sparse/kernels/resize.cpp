@@ -23,7 +23,7 @@ void check_sizes(Ints sizes, int64_t sparse, int64_t dense) {
 
 void resize(Call& call, const Tensor& self, Ints sizes, int64_t sparse, int64_t dense) {
   check_sizes(sizes, sparse, dense);
-  if (nnz(self) == 0) return give_nothing(call, sizes, static_cast<int>(sparse), self.dtype());
+  if (nnz(self) == 0) return set_empty_output(call, sizes, static_cast<int>(sparse), self.dtype());
   if (sparse != sparse_dim(self) || dense != dense_dim(self))
     throw Error(TN_ERROR_VALUE, "a tensor with elements keeps its ", int64_t{sparse_dim(self)}, " sparse and ",
                 int64_t{dense_dim(self)}, " dense dimensions, got ", sparse, " and ", dense,
@@ -50,7 +50,7 @@ TN_KERNEL(sparse_resize, sparse_resize, layouts("sparse_coo").any_strides());
 
 tn_status clear(Call& call, Tensor, Tensor self, Ints sizes, int64_t sparse, int64_t dense) {
   check_sizes(sizes, sparse, dense);
-  give_nothing(call, sizes, static_cast<int>(sparse), self.dtype());
+  set_empty_output(call, sizes, static_cast<int>(sparse), self.dtype());
   return TN_OK;
 }
 TN_KERNEL(sparse_resize_and_clear, clear, layouts("sparse_coo").any_strides());

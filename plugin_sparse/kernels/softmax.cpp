@@ -28,8 +28,8 @@ Slices slices(Ops& op, const Tensor& at, Ints sizes, int d) {
   if (rows.empty()) return {op.zeros(Ints(at.sizes().data() + 1, 1), kInt64, at.device()), 1};
   const Tensor keys = op.keys(op.stack(rows, 0), span(others));
   const std::vector<Tensor> sorted =
-      op.many("sort.stable", {value(keys), value(true), value(int64_t{0}), value(false)}, 2);
-  const std::vector<Tensor> runs = op.many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
+      op.call_many("sort.stable", {value(keys), value(true), value(int64_t{0}), value(false)}, 2);
+  const std::vector<Tensor> runs = op.call_many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
   const Tensor back = op.empty(keys.sizes(), kInt64, at.device());
   op("index_copy_", {value(back), value(int64_t{0}), value(sorted[1]), value(runs[1])});
   return {back, runs[0].numel()};

@@ -35,7 +35,7 @@ class PackedTable : public testing::Test {
   }
 };
 
-TEST_F(PackedTable, KeepsWhatComesASecondTime) {
+TEST_F(PackedTable, CachesOnTheSecondCall) {
   EXPECT_EQ(ask(weights(11)), nullptr);
   const packed::Kept first = ask(weights(11));
   ASSERT_NE(first, nullptr);
@@ -43,7 +43,7 @@ TEST_F(PackedTable, KeepsWhatComesASecondTime) {
   EXPECT_EQ(packed::bytes_kept(), kBytes);
 }
 
-TEST_F(PackedTable, AWriteForgets) {
+TEST_F(PackedTable, AWriteInvalidates) {
   ask(weights(12)), ask(weights(12));
   EXPECT_EQ(ask(weights(12, 1)), nullptr);
   EXPECT_EQ(packed::bytes_kept(), 0);

@@ -50,7 +50,7 @@ TEST(Reduce, AnyOrderOfDimensions) {
                               tenon::amax(x, tenon::IntArrayRef({1}))));
 }
 
-TEST(Reduce, NanWins) {
+TEST(Reduce, NanPropagates) {
   Tensor x = tenon::zeros({100});
   x.data_ptr<float>()[57] = NAN;
   EXPECT_TRUE(std::isnan(tenon::amax(x).item<float>()));

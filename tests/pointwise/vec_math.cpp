@@ -17,7 +17,7 @@ float of(float x, Tensor (*f)(const Tensor&)) { return f(tenon::full({3}, x)).da
 }  // namespace
 
 // tenon_ulp measures what lies between these.
-TEST(VecMath, FarEndsAndNoNumber) {
+TEST(VecMath, FarEndsAndNan) {
   const float inf = HUGE_VALF, big = 3.4e38f, nan = NAN;
   const auto gelu = [](const Tensor& x) { return tenon::gelu(x); };
   const auto gelu_tanh = [](const Tensor& x) { return tenon::gelu(x, "tanh"); };

@@ -21,7 +21,7 @@ std::string refusal(const Tensor& indices, const Tensor& values, IntArrayRef siz
   return text_of<ValueError>([&] { (void)sparse_coo_tensor(indices, values, size); });
 }
 
-TEST(Construction, SharesItsParts) {
+TEST(Construction, SharesItsComponents) {
   const Tensor t = sparse_coo_tensor(kIndices, kValues, {2, 3});
   EXPECT_EQ(t.layout(), kSparse);
   EXPECT_TRUE(t.is_sparse());

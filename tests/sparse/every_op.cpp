@@ -103,7 +103,7 @@ void use(const core::OwnedValue& v) {
   }
 }
 
-TEST(EveryOp, TakesSparseTensorsOrSaysNo) {
+TEST(EveryOp, ComputesOrRejectsSparseTensors) {
   const Tensor kept = test::Twice{Device(kCPU)}.make(), square = kept.mm(kept.t()),
                dense = test::Twice{Device(kCPU)}.dense();
   int served = 0, refused = 0;

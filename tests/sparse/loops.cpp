@@ -243,7 +243,7 @@ TEST(SparseLoops, SharedMemoryIsReadBeforeItIsWritten) {
   expect_same(out, expected, "mm_out");
 }
 
-TEST(SparseLoops, ValuesThatAreLookedFor) {
+TEST(SparseLoops, ValuesAtIndices) {
   for (ScalarType dtype : kAll) {
     const Tensor t = random_sparse(400, {30, 40, 2}, 2, dtype), mask = random_sparse(3000, {30, 40, 2}, 2, dtype);
     const Tensor masked = t.sparse_mask(mask), at = columns(kMany, {30, 40});
