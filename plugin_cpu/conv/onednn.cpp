@@ -246,7 +246,7 @@ bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, co
     const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk, n = c.weights();
     const int64_t item = sdk::item_size(t);
     const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
-    primitive(kWeights, type, c, chunk);  // refuses before anything is written
+    primitive(kWeights, type, c, chunk);  // throws before anything is written
     Buffer parts(chunks > 1 ? chunks * n * 4 : 0);
     sdk::parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t q = begin; q < end; ++q) {

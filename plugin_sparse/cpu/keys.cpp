@@ -18,7 +18,7 @@ constexpr int kDigit = 8;            // bits: as many streams are written at a t
 int width_of(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-[[noreturn]] void refuse(const int64_t* indices, int64_t n, Ints sizes) {
+[[noreturn]] void throw_bad_index(const int64_t* indices, int64_t n, Ints sizes) {
   for (int64_t d = 0; d < sizes.size(); ++d) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = indices[d * n + i];
@@ -118,7 +118,7 @@ Numbers compute_keys(Ops& op, const Tensor& indices, Ints sizes, bool positions)
       scratch<uint64_t>(op, n), n, width_of(count - 1) + position_bits > 64 ? -1 : position_bits, 0, true, true};
   KeyFlags flags;
   uint64_t first = 0;
-  if (n > 0 && !key_block(at, n, sizes, 0, 1, &first)) refuse(at, n, sizes);
+  if (n > 0 && !key_block(at, n, sizes, 0, 1, &first)) throw_bad_index(at, n, sizes);
   parallel_for(n, kNumbered, [&](int64_t begin, int64_t end) {
     uint64_t *w = out.words + begin, before = 0, differing = 0;
     const int64_t m = end - begin;
@@ -136,7 +136,7 @@ Numbers compute_keys(Ops& op, const Tensor& indices, Ints sizes, bool positions)
     if (negative(less)) flags.strict.store(false, std::memory_order_relaxed);
     if (bad) flags.bad.store(true, std::memory_order_relaxed);
   });
-  if (flags.bad) refuse(at, n, sizes);
+  if (flags.bad) throw_bad_index(at, n, sizes);
   out.differing = flags.differing;
   out.ascending = flags.ascending;
   out.strict = flags.strict;

@@ -153,7 +153,7 @@ struct Work {
   const Columns& b;
   int64_t elements;  // of a
 
-  // Prefetches the rows of b that follow.
+  // Where the rows of b begin that an element some steps ahead selects, for prefetching.
   int64_t prefetch_begin(int64_t i) const { return a.begin[std::min(i + kAhead, elements - 1)]; }
 
   // term(element of a, of b, column) for each term of a row, whose columns are marked.
