@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes docs/abi.md: what the headers of abi/ declare and what their comments say of it, in the order in which they
-// are named. Sizes and offsets come from tests/abi/layout.golden, which a test holds to the compiler's.
+// Writes docs/abi.md: what the headers of abi/ declare, with their comments, in the order of the arguments. Sizes and
+// offsets come from tests/abi/layout.golden, which a test holds to the compiler's.
 //
 //   abi_docs INCLUDE_DIR LAYOUT HEADER... > docs/abi.md
 //
 // A comment belongs to what follows it, or to what ends on the line where it begins. A comment of one word inside a
-// struct heads the fields below. What is not understood stops the program.
+// struct heads the fields below. Anything else is an error.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +42,7 @@ std::string replaced(const std::string& text, const char* pattern, const char* b
 std::string trimmed(const std::string& text) { return replaced(text, R"(^\s+|\s+$)", ""); }
 std::string one_line(const std::string& text) { return trimmed(replaced(text, R"(\s+)", " ")); }
 
-// A comment, directive or declaration as it stands in the header; `beside`: it begins where another ended.
+// A comment, directive or declaration as it stands in the header; `beside`: it begins on the line where another ended.
 struct Piece {
   enum Kind { kComment, kDirective, kDeclaration } kind;
   std::string text;
@@ -50,7 +50,7 @@ struct Piece {
 };
 
 // Declarations end at `end` outside of braces and parentheses; those of an enum (',') also at a comment.
-std::vector<Piece> pieces(const std::string& text, char end) {
+std::vector<Piece> split_pieces(const std::string& text, char end) {
   std::vector<Piece> out;
   std::size_t at = 0;
   while (true) {
@@ -250,16 +250,16 @@ class Page {
 
   std::string written(const std::string& source) {
     std::string text = replaced(source, R"(#ifdef __cplusplus\n[^#]*#endif\n)", "");
-    std::vector<Piece> all = pieces(text, ';');
+    std::vector<Piece> all = split_pieces(text, ';');
     for (std::size_t i = 1; i < all.size(); ++i) {
       if (all[i].beside && all[i].kind == Piece::kComment && all[i - 1].kind == Piece::kDeclaration) {
         std::swap(all[i], all[i - 1]);
       }
     }
-    bool licence = true, after_define = false;
+    bool license = true, after_define = false;
     for (const Piece& p : all) {
       if (p.kind == Piece::kComment) {
-        if (std::exchange(licence, false)) continue;
+        if (std::exchange(license, false)) continue;
         if (!purpose.empty() && !pending_.empty()) out_ += prose(pending_);
         (purpose.empty() ? purpose : pending_) = p.text;
         continue;
@@ -321,7 +321,7 @@ class Page {
       rows.push_back({"`" + m.name + "`", m.type, m.meaning});
       names.push_back(m.name);
     }
-    // The constants of a type stand below it; others are headed by what their names share.
+    // The constants of a type stand below it; others are headed by the common prefix of their names.
     if (!std::exchange(of_typedef_, false) || !pending_.empty()) {
       std::string shared = names[0];
       for (const std::string& n : names) {
@@ -351,7 +351,8 @@ class Page {
         continue;
       }
       auto at = layout_.find(type + "." + m.name);
-      if (at == layout_.end()) fail(header_, type + "." + m.name + " is not in the layout: renew that first");
+      if (at == layout_.end())
+        fail(header_, type + "." + m.name + " is not in the layout: regenerate the layout first");
       auto [offset, size] = at->second;
       if (m.function) {
         functions += function("**" + m.name + "** (at " + offset + "): `" + m.type + "`", m.meaning);
@@ -379,7 +380,7 @@ class Page {
   std::vector<Member> members(const std::string& text, char end) {
     std::vector<Member> out;
     std::string before;
-    for (const Piece& p : pieces(text, end)) {
+    for (const Piece& p : split_pieces(text, end)) {
       if (p.kind == Piece::kComment) {
         if (p.beside && !out.empty())
           out.back().meaning += (out.back().meaning.empty() ? "" : " ") + sentence(p.text);

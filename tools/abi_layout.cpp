@@ -6,8 +6,8 @@
 //
 //   abi_layout INCLUDE_DIR HEADER... > print.c
 //
-// It knows the few forms that these headers use. What it does not know stops it, and a field that it missed shows as
-// a hole in the printed layout.
+// It parses the few forms that these headers use. Anything else is an error, and a field that it missed is a hole in
+// the printed layout.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ std::string read(const std::string& path) {
 }
 
 // Without comments and directives, one blank between words; defined constants are kept apart.
-std::string normalised(const std::string& source, std::vector<std::string>& constants) {
+std::string normalize(const std::string& source, std::vector<std::string>& constants) {
   std::string text = std::regex_replace(source, std::regex(R"(/\*[^]*?\*/)"), " ");
   std::string out;
   std::istringstream lines(std::regex_replace(text, std::regex(R"(\\\n)"), " "));
@@ -93,7 +93,7 @@ struct Parser {
   }
 };
 
-// Each field of a struct or union, in order; `path` is the way from the struct to here ("u.").
+// Each field of a struct or union, in order; `path` leads from the struct to here ("u.").
 void fields(const std::string& header, const std::string& type, const std::string& path, const std::string& body,
             std::ostream& out) {
   Parser p{header, body, 0, out};
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     std::vector<std::string> constants;
     std::string source = read(std::string(argv[1]) + "/" + argv[i]);
-    std::string text = normalised(source, constants);
+    std::string text = normalize(source, constants);
     body << "  puts(\"\\n# " << argv[i] << "\");\n";
     for (const std::string& c : constants) {
       bool is_text = std::regex_search(source, std::regex("define " + c + " +\""));

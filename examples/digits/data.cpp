@@ -49,7 +49,7 @@ std::vector<int> parse_line(const std::string& path, const char* p, const char* 
     int v = 0;
     auto [next, error] = std::from_chars(p, end, v);
     if (error != std::errc() || (next < end && *next != ',')) {
-      fail(path, "line " + std::to_string(line) + ": expected whole numbers parted by commas");
+      fail(path, "line " + std::to_string(line) + ": expected integers separated by commas");
     }
     values.push_back(v);
     p = next < end ? next + 1 : end;
@@ -114,7 +114,7 @@ Images parse_idx(const std::string& path, const std::string& bytes) {
   uint64_t n = big_endian(bytes, 4), rows = big_endian(bytes, 8), cols = big_endian(bytes, 12);
   if (rows < 4 || cols < 4 || rows > 1024 || cols > 1024) fail(path, "images must be 4 to 1024 pixels high and wide");
   if (bytes.size() - 16 != n * rows * cols) fail(path, "is cut short or too long for its header");
-  if (big_endian(labels, 4) != n || labels.size() - 8 != n) fail(labels_path, "does not have one label an image");
+  if (big_endian(labels, 4) != n || labels.size() - 8 != n) fail(labels_path, "does not have one label per image");
   out.rows = static_cast<int64_t>(rows);
   out.cols = static_cast<int64_t>(cols);
   for (std::size_t i = 16; i < bytes.size(); ++i) {

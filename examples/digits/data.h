@@ -17,7 +17,7 @@ struct Images {
   const float* image(int64_t i) const { return pixels.data() + i * rows * cols; }
 };
 
-// Plain or gzipped: csv (an image a line, label last, no header; pixels 0 to 16) or MNIST's idx images, whose labels
+// Plain or gzipped: csv (one image per line, label last, no header; pixels 0 to 16) or MNIST's idx images, whose labels
 // are looked for beside them ("images-idx3" becomes "labels-idx1"). std::runtime_error names file, line and fault.
 Images load(const std::string& path);
 

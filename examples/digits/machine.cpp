@@ -42,7 +42,7 @@ std::string no_plugin(const std::string& device) {
 struct Entry {
   int64_t calls = 0, ns = 0;
 };
-// One observer a process, so one table; kernels report from whichever thread called them.
+// One observer per process, so one table; kernels report from the thread that called them.
 std::mutex g_mutex;
 std::map<std::string_view, Entry> g_times;
 

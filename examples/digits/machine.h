@@ -23,7 +23,7 @@ class KernelTimes {
   ~KernelTimes();
   KernelTimes(const KernelTimes&) = delete;
   KernelTimes& operator=(const KernelTimes&) = delete;
-  std::string table(std::size_t rows) const;  // the ops that took most, one a line
+  std::string table(std::size_t rows) const;  // the slowest operators, one per line
 };
 
 }  // namespace digits

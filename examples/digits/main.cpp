@@ -30,7 +30,7 @@ struct Settings {
 struct Run {
   digits::Net net{nullptr};
   std::vector<digits::Epoch> history;
-  digits::Judgement judgement;
+  digits::Judgment judgment;
 };
 
 Run run(const Settings& settings, uint64_t seed, const digits::Split& split, const tenon::Device& device) {
@@ -41,9 +41,9 @@ Run run(const Settings& settings, uint64_t seed, const digits::Split& split, con
   r.history = digits::train(r.net, split.train, device, settings.training,
                             digits::progress_bar(settings.training.epochs, split.train.size()));
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  r.judgement = digits::judge(r.net, split.test, device);
+  r.judgment = digits::judge(r.net, split.test, device);
   std::printf("seed %llu: test accuracy %.2f %% (%zu of %lld wrong), trained in %.1f s\n",
-              static_cast<unsigned long long>(seed), 100 * r.judgement.accuracy, r.judgement.wrong.size(),
+              static_cast<unsigned long long>(seed), 100 * r.judgment.accuracy, r.judgment.wrong.size(),
               static_cast<long long>(split.test.size()), took.count());
   return r;
 }
@@ -55,7 +55,7 @@ void save_and_reload(Run& r, const digits::Split& split, const tenon::Device& de
   tenon::load(again, path);
   double accuracy = digits::judge(again, split.test, device).accuracy;
   std::printf("weights saved to %s; reloaded: test accuracy %.2f %%\n", path.c_str(), 100 * accuracy);
-  if (accuracy != r.judgement.accuracy) throw std::runtime_error("the reloaded weights do not give the same accuracy");
+  if (accuracy != r.judgment.accuracy) throw std::runtime_error("the reloaded weights do not give the same accuracy");
 }
 
 void print_spread(const std::vector<double>& accuracies) {
@@ -81,10 +81,10 @@ void work(const Settings& settings) {
   digits::KernelTimes times;
   for (int i = 0; i < settings.seeds; ++i) {
     Run r = run(settings, settings.training.seed + static_cast<uint64_t>(i), split, device);
-    accuracies.push_back(r.judgement.accuracy);
+    accuracies.push_back(r.judgment.accuracy);
     if (i > 0) continue;
     std::printf("\n%s\n", times.table(12).c_str());
-    digits::draw(settings.out + "/digits.svg", r.history, r.judgement, split.test);
+    digits::draw(settings.out + "/digits.svg", r.history, r.judgment, split.test);
     std::printf("picture drawn to %s/digits.svg\n", settings.out.c_str());
     save_and_reload(r, split, device, settings.out + "/digits.safetensors");
   }
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   Settings s;
   CLI::App app("Trains a small convolutional network on handwritten digits");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--data", s.data, "csv or csv.gz with an image a line and its label last, or MNIST's idx images")
+  app.add_option("--data", s.data, "csv or csv.gz with one image per line and its label last, or MNIST's idx images")
       ->capture_default_str();
   app.add_option("--device", s.device, "where to train")->capture_default_str();
   app.add_option("--out", s.out, "folder for the picture and the weights")

@@ -35,8 +35,8 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
     return kMargin +
            kPanel * static_cast<double>(i) / static_cast<double>(std::max<std::size_t>(history.size() - 1, 1));
   };
-  auto curve = [&](const char* colour, auto value) {
-    put(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='", colour);
+  auto curve = [&](const char* color, auto value) {
+    put(out, "<polyline fill='none' stroke='%s' stroke-width='2' points='", color);
     for (std::size_t i = 0; i < history.size(); ++i)
       put(out, "%.1f,%.1f ", x(i), kMargin + kPanel * (1 - value(history[i])));
     out += "'/>\n";
@@ -54,27 +54,27 @@ void loss_curve(std::string& out, const std::vector<Epoch>& history) {
         "<tspan fill='#c33'>loss</tspan> and <tspan fill='#36c'>accuracy</tspan> while training");
 }
 
-void confusion(std::string& out, const Judgement& judgement) {
+void confusion(std::string& out, const Judgment& judgment) {
   constexpr double kLeft = 2 * kMargin + kPanel + 30, kCell = kPanel / 10.0;
   int most = 1;
-  for (const auto& row : judgement.confusion) most = std::max(most, *std::max_element(row.begin(), row.end()));
+  for (const auto& row : judgment.confusion) most = std::max(most, *std::max_element(row.begin(), row.end()));
   for (std::size_t truth = 0; truth < 10; ++truth) {
     double y = kMargin + kCell * static_cast<double>(truth);
     label(out, kLeft - 8, y + kCell / 2 + 5, "end", std::to_string(truth));
     label(out, kLeft + kCell * (static_cast<double>(truth) + 0.5), kMargin + kPanel + 18, "middle",
           std::to_string(truth));
     for (std::size_t answer = 0; answer < 10; ++answer) {
-      int n = judgement.confusion[truth][answer];
+      int n = judgment.confusion[truth][answer];
       double x = kLeft + kCell * static_cast<double>(answer);
-      const char* colour = truth == answer ? "#36c" : "#c33";
+      const char* color = truth == answer ? "#36c" : "#c33";
       double shade = n == 0 ? 0 : 0.15 + 0.6 * n / most;
       put(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s' fill-opacity='%.2f' stroke='#ddd'/>\n", x,
-          y, kCell, kCell, colour, shade);
+          y, kCell, kCell, color, shade);
       if (n > 0) label(out, x + kCell / 2, y + kCell / 2 + 5, "middle", std::to_string(n));
     }
   }
   char title[96];
-  std::snprintf(title, sizeof title, "truth (down) and answer (across): %.2f %% right", 100 * judgement.accuracy);
+  std::snprintf(title, sizeof title, "truth (down) and answer (across): %.2f %% right", 100 * judgment.accuracy);
   label(out, kLeft, kMargin - 12, "start", title);
 }
 
@@ -94,8 +94,8 @@ void wrong_digit(std::string& out, const Images& test, int64_t image, int64_t an
 
 }  // namespace
 
-void draw(const std::string& path, const std::vector<Epoch>& history, const Judgement& judgement, const Images& test) {
-  std::size_t shown = std::min(judgement.wrong.size(), kMaxWrong);
+void draw(const std::string& path, const std::vector<Epoch>& history, const Judgment& judgment, const Images& test) {
+  std::size_t shown = std::min(judgment.wrong.size(), kMaxWrong);
   int rows = static_cast<int>((shown + kTilesPerRow - 1) / kTilesPerRow);
   constexpr int kWrongTop = 2 * kMargin + kPanel + 20;
   std::string out;
@@ -103,12 +103,12 @@ void draw(const std::string& path, const std::vector<Epoch>& history, const Judg
       3 * kMargin + 2 * kPanel + 30, kWrongTop + 30 + rows * (kTile + 24));
   out += "<rect width='100%' height='100%' fill='white'/>\n";
   loss_curve(out, history);
-  confusion(out, judgement);
+  confusion(out, judgment);
   label(out, kMargin, kWrongTop, "start",
-        std::to_string(judgement.wrong.size()) + " of " + std::to_string(test.size()) +
+        std::to_string(judgment.wrong.size()) + " of " + std::to_string(test.size()) +
             " held-out digits were read wrongly");
   for (std::size_t i = 0; i < shown; ++i) {
-    wrong_digit(out, test, judgement.wrong[i][0], judgement.wrong[i][1],
+    wrong_digit(out, test, judgment.wrong[i][0], judgment.wrong[i][1],
                 kMargin + static_cast<double>(i % kTilesPerRow) * (kTile + 10),
                 kWrongTop + 14 + static_cast<double>(i / kTilesPerRow) * (kTile + 24));
   }

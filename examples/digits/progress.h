@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One line a finished epoch, and on a terminal a bar while it runs.
+// One line per finished epoch, and on a terminal a bar while it runs.
 #pragma once
 
 #include "train.h"

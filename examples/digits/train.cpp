@@ -78,11 +78,11 @@ std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& de
   return history;
 }
 
-Judgement judge(Net& net, const Images& images, const tenon::Device& device) {
+Judgment judge(Net& net, const Images& images, const tenon::Device& device) {
   tenon::NoGradGuard no_grad;
   net->eval();
   auto all = pixels_of(images);
-  Judgement out;
+  Judgment out;
   constexpr int64_t kBlock = 256;
   for (int64_t begin = 0; begin < images.size(); begin += kBlock) {
     int64_t n = std::min(kBlock, images.size() - begin);

@@ -17,7 +17,7 @@ struct Epoch {
   double loss = 0, accuracy = 0;  // means over the training images, as seen during the epoch
 };
 
-struct Judgement {
+struct Judgment {
   double accuracy = 0;
   std::array<std::array<int, 10>, 10> confusion{};  // [truth][answer]
   std::vector<std::array<int64_t, 2>> wrong;        // image, answer
@@ -38,6 +38,6 @@ Net make_net(const Images& images, const tenon::Device& device);
 // The same seed, device and data give the same bits, whatever the number of threads.
 std::vector<Epoch> train(Net& net, const Images& images, const tenon::Device& device, const Options& options,
                          const Progress& progress);
-Judgement judge(Net& net, const Images& images, const tenon::Device& device);
+Judgment judge(Net& net, const Images& images, const tenon::Device& device);
 
 }  // namespace digits

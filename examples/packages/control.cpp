@@ -26,7 +26,7 @@ bool is_name(std::string_view s) {
   return !s.empty() && s.size() <= kMaxName && is_letter(s[0]) && std::all_of(s.begin(), s.end(), is_of_name);
 }
 
-// Names go to terminals and pictures, so one of other characters is none.
+// Names go to terminals and pictures, so other characters make a name invalid.
 std::string section_of(std::string_view value) {
   std::string_view last = trim(value.substr(value.rfind('/') + 1));
   std::string out(last);
@@ -45,7 +45,7 @@ constexpr const char* kNames[] = {"Package", "Section", "Provides", "Depends", "
 
 using Stanza = std::array<std::string, kFields>;
 
-void finish(Stanza& stanza, std::vector<Package>& out) {
+void finish_stanza(Stanza& stanza, std::vector<Package>& out) {
   std::string_view name = trim(stanza[kPackage]);
   if (is_name(name)) {
     Package p;
@@ -67,7 +67,7 @@ std::string* start_field(Stanza& stanza, std::string_view line, std::vector<Pack
   std::string_view name = trim(line.substr(0, colon));
   for (std::size_t f = 0; f < kFields; ++f) {
     if (!same(name, kNames[f])) continue;
-    if (f == kPackage && !stanza[f].empty()) finish(stanza, out);
+    if (f == kPackage && !stanza[f].empty()) finish_stanza(stanza, out);
     stanza[f] = line.substr(colon + 1);
     return &stanza[f];
   }
@@ -98,7 +98,7 @@ std::vector<Package> parse(std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (trim(line).empty()) {
-      finish(stanza, out);
+      finish_stanza(stanza, out);
       field = nullptr;
     } else if (!is_blank(line[0])) {
       field = start_field(stanza, line, out);
@@ -106,7 +106,7 @@ std::vector<Package> parse(std::string_view text) {
       field->append(line);
     }
   }
-  finish(stanza, out);
+  finish_stanza(stanza, out);
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Debian's control format: stanzas of "Field: value" parted by empty lines, of dpkg's status file and apt's lists.
+// Debian's control format: stanzas of "Field: value" separated by empty lines, of dpkg's status file and apt's lists.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Package {
   std::vector<std::string> provides;  // virtual packages
 };
 
-// Never fails: lines that are no field and stanzas without a usable name are left out, so that damage costs what it
+// Never fails: lines that are not fields and stanzas without a usable name are left out, so that damage costs what it
 // hit.
 std::vector<Package> parse(std::string_view text);
 

@@ -67,7 +67,7 @@ std::string read_text(const std::string& path) {
   try {
     return unpack_lz4(bytes, kMaxBytes);
   } catch (const std::runtime_error& e) {
-    fail(path, std::string(e.what()) + ". Fetch it anew (apt-get update), or name other files by --status");
+    fail(path, std::string(e.what()) + ". Fetch it again (apt-get update), or name other files by --status");
   }
 }
 

@@ -127,7 +127,7 @@ int64_t largest_section(const Graph& graph, const Split& split) {
   return std::max_element(count.begin(), count.end()) - count.begin();
 }
 
-std::vector<int64_t> ask_neighbours(const Graph& graph, const Split& split) {
+std::vector<int64_t> ask_neighbors(const Graph& graph, const Split& split) {
   std::vector<int64_t> visible(graph.section.size(), -1);
   for (int64_t i : split.known) visible[static_cast<std::size_t>(i)] = graph.section[static_cast<std::size_t>(i)];
   std::vector<std::vector<int64_t>> votes(graph.section.size());

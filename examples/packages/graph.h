@@ -35,8 +35,8 @@ Split split(const Graph& graph, double share, uint64_t seed);
 // The section of most known packages.
 int64_t largest_section(const Graph& graph, const Split& split);
 
-// For each hidden package the section that most of its known neighbours have; among equals the larger section, and the
-// largest where no neighbour is known.
-std::vector<int64_t> ask_neighbours(const Graph& graph, const Split& split);
+// For each hidden package the section that most of its known neighbors have; among equals the larger section, and the
+// largest where no neighbor is known.
+std::vector<int64_t> ask_neighbors(const Graph& graph, const Split& split);
 
 }  // namespace packages

@@ -22,7 +22,7 @@ Context make_context() {
 
 bool is_lz4(std::string_view bytes) { return bytes.substr(0, 4) == "\x04\x22\x4d\x18"; }
 
-std::string unpack_lz4(std::string_view bytes, std::size_t most) {
+std::string unpack_lz4(std::string_view bytes, std::size_t max_bytes) {
   const Context context = make_context();
   std::string out, block(1 << 16, '\0');
   std::size_t wanted = 0;  // bytes that complete the frame: 0 between frames
@@ -32,7 +32,7 @@ std::string unpack_lz4(std::string_view bytes, std::size_t most) {
     if (LZ4F_isError(wanted))
       throw std::runtime_error(std::string("is damaged: lz4 says ") + LZ4F_getErrorName(wanted));
     if (took == 0 && gave == 0 && wanted != 0) throw std::runtime_error("is cut short inside its lz4 data");
-    if (gave > most - out.size()) throw std::runtime_error("is larger unpacked than any list of packages");
+    if (gave > max_bytes - out.size()) throw std::runtime_error("is larger unpacked than any list of packages");
     out.append(block, 0, gave);
     bytes.remove_prefix(took);
   }

@@ -35,7 +35,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::vector<packages::Package> read(const Settings& settings) {
+std::vector<packages::Package> read_packages(const Settings& settings) {
   auto files = settings.files.empty() ? packages::machine_files("/var/lib") : settings.files;
   if (files.empty()) {
     throw std::runtime_error(
@@ -60,7 +60,7 @@ tenon::Device open_device(const std::string& name) {
                              tenon::ones({1}, tenon::TensorOptions().device(device)), {1, 1});
     return device;
   } catch (const tenon::Error& e) {
-    throw std::runtime_error("sparse tensors on the device '" + name + "' are not to be had: " + e.what() +
+    throw std::runtime_error("sparse tensors on the device '" + name + "' are not available: " + e.what() +
                              "\n(sparse tensors come from libtenon_sparse.so; `tenon plugins --load` lists the plugins "
                              "that are found, and why others are not)");
   }
@@ -97,8 +97,8 @@ void print_graph(const packages::Graph& graph, const packages::Split& split,
 }
 
 // Hidden packages evenly from all of them, so that large sections have more.
-std::vector<packages::Dot> map_of(const packages::Split& split, const packages::Answers& answers, int64_t most) {
-  auto all = static_cast<int64_t>(split.hidden.size()), n = std::min(all, most);
+std::vector<packages::Dot> map_of(const packages::Split& split, const packages::Answers& answers, int64_t max_dots) {
+  auto all = static_cast<int64_t>(split.hidden.size()), n = std::min(all, max_dots);
   std::vector<packages::Dot> dots;
   if (n < 3) return dots;
   std::vector<int64_t> chosen;
@@ -133,11 +133,11 @@ void print_asked(const std::string& name, const packages::Graph& graph, const pa
   std::printf("%s (its own: %s%s)\n", line.c_str(), own.c_str(), hidden ? ", hidden" : truth < 0 ? "" : ", known");
 }
 
-void work(const Settings& settings) {
+void run(const Settings& settings) {
   auto begin = std::chrono::steady_clock::now();
   if (settings.threads > 0) tenon::set_num_threads(settings.threads);
   auto device = open_device(settings.device);
-  auto graph = packages::build(read(settings), settings.smallest);
+  auto graph = packages::build(read_packages(settings), settings.smallest);
   auto split = packages::split(graph, settings.hide, settings.seed);
   tenon::manual_seed(settings.seed);
   auto matrices = packages::adjacency(graph, settings.training.directed, device);
@@ -151,18 +151,18 @@ void work(const Settings& settings) {
   auto start = std::chrono::steady_clock::now();
   packages::train(net, graph, split, settings.training, progress_bar(settings.training.epochs));
   double took = seconds_since(start);
-  std::printf("trained in %.1f s, %.0f ms an epoch\n\n", took, 1e3 * took / settings.training.epochs);
+  std::printf("trained in %.1f s, %.0f ms per epoch\n\n", took, 1e3 * took / settings.training.epochs);
 
   auto answers = packages::answer(net);
-  auto judgement = packages::judge(graph, split, answers.best);
-  std::printf("%s\n%s\n", packages::table(graph, judgement).c_str(),
-              packages::accuracies(graph, split, judgement).c_str());
+  auto judgment = packages::judge(graph, split, answers.best);
+  std::printf("%s\n%s\n", packages::table(graph, judgment).c_str(),
+              packages::accuracies(graph, split, judgment).c_str());
   for (const auto& name : settings.ask) print_asked(name, graph, split, answers);
   std::string path = settings.out + "/packages.svg";
-  packages::write_file(path, packages::draw(graph, judgement, map_of(split, answers, settings.dots)));
+  packages::write_file(path, packages::draw(graph, judgment, map_of(split, answers, settings.dots)));
   std::printf("picture drawn to %s; %.1f s in all\n", path.c_str(), seconds_since(begin));
-  if (100 * judgement.accuracy < settings.least) {
-    throw std::runtime_error("an accuracy of " + std::to_string(100 * judgement.accuracy) + " % is below the " +
+  if (100 * judgment.accuracy < settings.least) {
+    throw std::runtime_error("an accuracy of " + std::to_string(100 * judgment.accuracy) + " % is below the " +
                              std::to_string(settings.least) + " % that --least asks for");
   }
 }
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
       "Learns which section a Debian package belongs to (libs, games, python...) from the packages that it is linked\n"
       "to: a graph convolution of two layers over the sparse matrix of all dependencies. The section of a share of "
       "the\n"
-      "packages is hidden, and told again at the end. Draws packages.svg: a map of those, and what is taken for what.");
+      "packages is hidden, and predicted at the end. Draws packages.svg: a map of those, and what is taken for what.");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option(
          "--status", s.files,
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--device", s.device, "where to learn: cpu, cuda, ...")->capture_default_str();
   app.add_option("--out", s.out, "folder for the picture")->check(CLI::ExistingDirectory)->capture_default_str();
-  app.add_option("--ask", s.ask, "a package to say the likely sections of; may be given several times")
+  app.add_option("--ask", s.ask, "a package whose likely sections are printed; may be given several times")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--hide", s.hide, "share of the packages of each section that are hidden")
       ->check(CLI::Range(0.01, 0.99))
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
   app.add_flag("--directed", s.training.directed,
                "one matrix for what a package needs and one for what needs it, instead of one for both");
   app.add_option("--epochs", s.training.epochs)->check(CLI::Range(1, 100000))->capture_default_str();
-  app.add_option("--width", s.training.width, "numbers learned for each package")
+  app.add_option("--width", s.training.width, "size of each package's embedding")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--rate", s.training.learning_rate, "Adam's step at the start")
@@ -216,7 +216,7 @@ int main(int argc, char** argv) {
       "  scp host:/var/lib/dpkg/status s; tenon_packages --status s");
   CLI11_PARSE(app, argc, argv);
   try {
-    work(s);
+    run(s);
     return 0;
   } catch (const std::exception& e) {
     std::fflush(stdout);

@@ -20,8 +20,8 @@ Tensor squared_distances(const Tensor& x) {
   return (square + square.t() - 2 * x.mm(x.t())).clamp_min(0);
 }
 
-// How much each point (row) thinks of each other: normal distributions, as wide as makes `neighbours` count.
-Tensor affinities(const Tensor& distances, double neighbours) {
+// How much each point (row) thinks of each other: normal distributions, as wide as makes `neighbors` count.
+Tensor affinities(const Tensor& distances, double neighbors) {
   int64_t n = distances.size(0);
   Tensor d = distances / distances.mean().clamp_min(1e-12);
   Tensor others = 1 - tenon::eye(n, d.options());
@@ -33,7 +33,7 @@ Tensor affinities(const Tensor& distances, double neighbours) {
     Tensor sum = weight.sum(1, true).clamp_min(1e-12);
     p = weight / sum;
     Tensor entropy = sum.log() + beta * (d * p).sum(1, true);
-    Tensor wide = entropy.gt(std::log(neighbours));
+    Tensor wide = entropy.gt(std::log(neighbors));
     low = tenon::where(wide, beta, low);
     high = tenon::where(wide, high, beta);
   }

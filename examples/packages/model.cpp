@@ -10,7 +10,7 @@ namespace {
 using tenon::Tensor;
 
 // Each element divided by the root of the sums of its row and of its column.
-Tensor normalised(const Tensor& a) {
+Tensor normalized(const Tensor& a) {
   Tensor one = tenon::ones({a.size(1), 1}, a.values().options());
   Tensor rows = a.mm(one).squeeze(1).clamp_min(1).rsqrt();
   Tensor columns = a.t().mm(one).squeeze(1).clamp_min(1).rsqrt();
@@ -47,9 +47,9 @@ std::vector<Tensor> adjacency(const Graph& graph, bool directed, const tenon::De
   int64_t n = graph.size();
   Tensor needs = tenon::stack({indices(from, device), indices(to, device)});
   Tensor needed = needs.flip(0);
-  if (directed) return {normalised(pattern(needs, n)), normalised(pattern(needed, n))};
+  if (directed) return {normalized(pattern(needs, n)), normalized(pattern(needed, n))};
   Tensor self = tenon::arange(n, tenon::TensorOptions(tenon::kLong).device(device)).expand({2, n});
-  return {normalised(pattern(tenon::cat({needs, needed, self}, 1), n))};
+  return {normalized(pattern(tenon::cat({needs, needed, self}, 1), n))};
 }
 
 GcnImpl::GcnImpl(std::vector<Tensor> matrices_, int64_t width, int64_t sections, double dropout)

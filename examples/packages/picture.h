@@ -17,7 +17,7 @@ struct Dot {
   int64_t package = 0, answer = 0;
 };
 
-std::string draw(const Graph& graph, const Judgement& judgement, const std::vector<Dot>& dots);
+std::string draw(const Graph& graph, const Judgment& judgment, const std::vector<Dot>& dots);
 
 // std::runtime_error if the file cannot be written.
 void write_file(const std::string& path, const std::string& text);

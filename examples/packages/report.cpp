@@ -39,36 +39,36 @@ std::string mostly_taken_for(const Graph& graph, const std::vector<int64_t>& row
 
 }  // namespace
 
-Judgement judge(const Graph& graph, const Split& split, const std::vector<int64_t>& answers) {
-  Judgement out;
+Judgment judge(const Graph& graph, const Split& split, const std::vector<int64_t>& answers) {
+  Judgment out;
   out.confusion.assign(graph.sections.size(), std::vector<int64_t>(graph.sections.size()));
-  auto asked = ask_neighbours(graph, split);
-  int64_t largest = largest_section(graph, split), right = 0, neighbours = 0, majority = 0;
+  auto asked = ask_neighbors(graph, split);
+  int64_t largest = largest_section(graph, split), right = 0, neighbors = 0, majority = 0;
   for (std::size_t i = 0; i < split.hidden.size(); ++i) {
     auto node = static_cast<std::size_t>(split.hidden[i]);
     int64_t truth = graph.section[node];
     ++out.confusion[static_cast<std::size_t>(truth)][static_cast<std::size_t>(answers[node])];
     right += answers[node] == truth;
-    neighbours += asked[i] == truth;
+    neighbors += asked[i] == truth;
     majority += largest == truth;
   }
   auto all = static_cast<int64_t>(split.hidden.size());
   out.accuracy = percent(right, all) / 100;
-  out.neighbours = percent(neighbours, all) / 100;
+  out.neighbors = percent(neighbors, all) / 100;
   out.majority = percent(majority, all) / 100;
   return out;
 }
 
-std::string table(const Graph& graph, const Judgement& judgement) {
+std::string table(const Graph& graph, const Judgment& judgment) {
   std::size_t width = 7;
   for (const auto& s : graph.sections) width = std::max(width, s.size());
   auto w = static_cast<int>(std::min<std::size_t>(width, 40));
   std::string out =
       print("%-*s %9s %7s %8s %10s  %s\n", w, "section", "hidden", "found", "recall", "precision", "mostly taken for");
   for (std::size_t s = 0; s < graph.sections.size(); ++s) {
-    const auto& row = judgement.confusion[s];
+    const auto& row = judgment.confusion[s];
     int64_t hidden = std::accumulate(row.begin(), row.end(), int64_t{0}), answered = 0;
-    for (const auto& other : judgement.confusion) answered += other[s];
+    for (const auto& other : judgment.confusion) answered += other[s];
     out += print("%-*.40s %9s %7s %7.1f%% %10s  %s\n", w, graph.sections[s].c_str(), grouped(hidden).c_str(),
                  grouped(row[s]).c_str(), percent(row[s], hidden),
                  answered == 0 ? "-" : print("%.1f%%", percent(row[s], answered)).c_str(),
@@ -78,12 +78,12 @@ std::string table(const Graph& graph, const Judgement& judgement) {
   return out;
 }
 
-std::string accuracies(const Graph& graph, const Split& split, const Judgement& j) {
+std::string accuracies(const Graph& graph, const Split& split, const Judgment& j) {
   auto n = grouped(static_cast<int64_t>(split.hidden.size()));
   const auto& largest = graph.sections[static_cast<std::size_t>(largest_section(graph, split))];
   return print("accuracy over %s packages whose section was hidden:\n", n.c_str()) +
          print("  %-34s %6.2f %%\n", "graph convolution", 100 * j.accuracy) +
-         print("  %-34s %6.2f %%\n", "what most known neighbours are", 100 * j.neighbours) +
+         print("  %-34s %6.2f %%\n", "what most known neighbors are", 100 * j.neighbors) +
          print("  %-34s %6.2f %%\n", ("always the largest (" + largest + ")").c_str(), 100 * j.majority);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS counts by columns: a row-major matrix is to it the transposed one, so it is asked for out' = b' a'.
+// cuBLAS is column-major: a row-major matrix is its transpose, so it computes out' = b' a'.
 #include "plugin_cuda/blas/gemm.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 using sdk::Error;
 
-constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what Hopper's kernels want
-constexpr std::size_t kMostPlans = 4096;
+constexpr uint64_t kMaxWorkspace = uint64_t{32} << 20;  // recommended for Hopper
+constexpr std::size_t kMaxPlans = 4096;
 
 struct Blas {
   std::mutex lock;
-  cublasLtHandle_t handle[kMostDevices] = {};  // one serves all threads and streams
+  cublasLtHandle_t handle[kMaxDevices] = {};  // one serves all threads and streams
   std::map<std::array<int64_t, 20>, GemmPlan> plans;
 };
 Blas& blas() {
@@ -30,7 +30,7 @@ Blas& blas() {
 
 void check_blas(cublasStatus_t status, const char* call, int index) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  check(cudaPeekAtLastError(), call, index);  // an error of the device says more
+  check(cudaPeekAtLastError(), call, index);  // a device error is more specific
   throw Error(status == CUBLAS_STATUS_ALLOC_FAILED ? TN_ERROR_MEMORY : TN_ERROR_BACKEND, call,
               " failed: ", cublasLtGetStatusName(status), " (", cublasLtGetStatusString(status), ")");
 }
@@ -41,7 +41,7 @@ cublasLtHandle_t handle_of(int index) {
   if (cublasLtHandle_t h = __atomic_load_n(&b.handle[index], __ATOMIC_ACQUIRE)) return h;
   std::lock_guard<std::mutex> hold(b.lock);
   if (b.handle[index]) return b.handle[index];
-  UncapturedGuard free_to_make;
+  UncapturedGuard uncaptured;
   cublasLtHandle_t h = nullptr;
   BLAS_CALL(index, cublasLtCreate, &h);
   __atomic_store_n(&b.handle[index], h, __ATOMIC_RELEASE);
@@ -66,7 +66,7 @@ Types types_of(sdk::DType d) {
   }
 }
 
-// As cuBLAS is told of it.
+// cuBLAS's description of a matrix.
 struct Layout {
   cublasLtMatrixLayoutOpaque_t layout;
   Layout(const Matrix& m, cudaDataType_t type, int64_t batch, int index) {
@@ -141,14 +141,14 @@ std::array<int64_t, 20> key_of(const Gemm& g, int index) {
           0};
 }
 
-GemmPlan ask(const Gemm& g, int index) {
+GemmPlan query_plan(const Gemm& g, int index) {
   Problem p(g, index);
-  cublasLtMatmulPreferenceOpaque_t wish;
-  BLAS_CALL(index, cublasLtMatmulPreferenceInit, &wish);
+  cublasLtMatmulPreferenceOpaque_t preference;
+  BLAS_CALL(index, cublasLtMatmulPreferenceInit, &preference);
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
-    BLAS_CALL(index, cublasLtMatmulPreferenceSetAttribute, &wish, what, &value, sizeof value);
+    BLAS_CALL(index, cublasLtMatmulPreferenceSetAttribute, &preference, what, &value, sizeof value);
   };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspace);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(g.b));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(g.a));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(g.c.data ? g.c : g.out));
@@ -157,7 +157,7 @@ GemmPlan ask(const Gemm& g, int index) {
   int found = 0;
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(handle_of(index), &p.desc, &p.first.layout, &p.second.layout, &p.c.layout,
-                                     &p.out.layout, &wish, 1, &best, &found);
+                                     &p.out.layout, &preference, 1, &best, &found);
   const bool none = status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0);
   if (none && g.activation != Activation::None) return {{}, 0, false};
   check_blas(none ? CUBLAS_STATUS_NOT_SUPPORTED : status, "cublasLtMatmulAlgoGetHeuristic", index);
@@ -189,9 +189,9 @@ GemmPlan plan_of(const Gemm& g, int index) {
     std::lock_guard<std::mutex> hold(b.lock);
     if (auto it = b.plans.find(key); it != b.plans.end()) return it->second;
   }
-  const GemmPlan made = ask(g, index);
+  const GemmPlan made = query_plan(g, index);
   std::lock_guard<std::mutex> hold(b.lock);
-  if (b.plans.size() >= kMostPlans) b.plans.clear();
+  if (b.plans.size() >= kMaxPlans) b.plans.clear();
   return b.plans.emplace(key, made).first->second;
 }
 
@@ -212,12 +212,12 @@ std::string blas_fault() {
   const std::size_t major = cublasLtGetVersion() / 10000;
   if (major == CUBLAS_VER_MAJOR) return {};
   return sdk::join("libcublasLt is of version ", major, ", this plugin was built with ", CUBLAS_VER_MAJOR,
-                   "; install that one or build the plugin again");
+                   "; install that one or rebuild the plugin");
 }
 
 void stop_blas() {
   Blas& b = blas();
-  for (int i = 0; i < kMostDevices; ++i) {
+  for (int i = 0; i < kMaxDevices; ++i) {
     if (b.handle[i] && !forked()) cublasLtDestroy(b.handle[i]);
     b.handle[i] = nullptr;
   }

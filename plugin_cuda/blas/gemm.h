@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices by cuBLASLt, in the row-major terms of Tenon.
+// Products of matrices by cuBLASLt, for row-major matrices.
 #pragma once
 
 #include <cublasLt.h>
@@ -9,22 +9,22 @@
 
 namespace tenon::cuda {
 
-// A matrix, or a batch of them, in memory that cuBLAS can walk: one of its dimensions has neighbours.
+// A matrix, or a batch of them, with strides that cuBLAS supports: one dimension is contiguous.
 struct Matrix {
   const void* data = nullptr;
   int64_t rows = 0, columns = 0;
-  int64_t lead = 0;   // elements between rows, or between columns where these lie side by side
+  int64_t lead = 0;   // the leading dimension: elements between rows, or between columns if `by_columns`
   int64_t apart = 0;  // elements between the matrices of a batch
   bool by_columns = false;
 };
 
-// False where no dimension has stride 1: the matrix must be copied first. 2 dimensions, or 3 with a batch.
+// False if no dimension has stride 1: the matrix must be copied first. 2 dimensions, or 3 with a batch.
 bool as_matrix(const sdk::Tensor& t, Matrix& out);
 
-// What a product's elements go through last; gelu in the form with tanh.
+// The activation of a product; gelu is the tanh approximation.
 enum class Activation : int64_t { None, Relu, Gelu };
 
-// out = alpha * a b + beta * c, with `bias` added to every row where there is one. `c` may be `out`.
+// out = alpha * a b + beta * c, with `bias`, if any, added to every row. `c` may be `out`.
 struct Gemm {
   Matrix out, a, b, c;
   const void* bias = nullptr;
@@ -34,16 +34,16 @@ struct Gemm {
   Activation activation = Activation::None;
 };
 
-// How cuBLAS would do it: found once for a shape and kept.
+// cuBLAS's algorithm for a problem, cached.
 struct GemmPlan {
   cublasLtMatmulAlgo_t algo;
   uint64_t workspace = 0;
-  bool found = true;  // false: it has no product with this activation; products without one are an error then
+  bool found = true;  // false: no algorithm with this activation; without an activation that is an error
 };
 GemmPlan plan_of(const Gemm& g, int index);
 void run(const Gemm& g, int index, cudaStream_t stream, void* workspace, uint64_t workspace_bytes);
 
-// The library's version where it is another major than the plugin was built with: a reason to refuse to load.
+// Why the library's version does not fit, or an empty text.
 std::string blas_fault();
 void stop_blas();
 

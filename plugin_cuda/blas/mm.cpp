@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// mm, addmm, bmm, baddbmm, mv, addmv, dot of floats. What cuBLAS cannot walk is copied first; an addend that is one row
-// for all rows becomes its epilogue, as does an activation.
+// mm, addmm, bmm, baddbmm, mv, addmv, dot of floats. Operands with strides that cuBLAS does not support are copied
+// first; an addend that is one row for all rows becomes an epilogue, as does an activation.
 #include "tenon/sdk/ops/mm.h"
 #include "plugin_cuda/blas/gemm.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -18,8 +18,8 @@ namespace {
 
 using namespace sdk;
 
-// A tensor with row-major memory of its own, for the time of the call: work of the stream keeps to its order, so the
-// memory may go back before the product is computed.
+// A row-major copy of a tensor for the duration of the call: work of a stream is ordered, so the memory may be freed
+// before the product is computed.
 class Copy {
  public:
   Copy(tn_call* call, Tensor t) {
@@ -40,7 +40,7 @@ class Copy {
   tn_value value_{};
 };
 
-// The call as cuBLAS gets it. Without `copies` only its geometry is true, which is all that a plan needs.
+// The call for cuBLAS. Without `copies` only its geometry is valid, which suffices for a plan.
 class Product {
  public:
   Product(tn_call* call, bool copies) : call_(call), copies_(copies) {}
@@ -56,7 +56,7 @@ class Product {
            t.size(-2) * t.size(-1),      false};
     }
   }
-  // False where the output has neighbours in no dimension.
+  // False if the output has no contiguous dimension.
   bool operands(Tensor out, Tensor a, Tensor b) {
     g.dtype = out.dtype();
     g.batch = out.ndim() == 3 ? out.size(0) : 1;
@@ -65,7 +65,7 @@ class Product {
     operand(g.b, b, b_);
     return true;
   }
-  // beta * self; false where kernels/mm.cu has to do it.
+  // beta * self; false if kernels/mm.cu must compute it.
   bool addend(Tensor self, Scalar beta) {
     g.beta = beta.to<double>();
     if (g.beta == 0) return true;
@@ -77,8 +77,8 @@ class Product {
     }
     return as_matrix(self, g.c) && g.c.by_columns == g.out.by_columns;
   }
-  // An output by columns: the transposed product, whose output is by rows.
-  void turn() {
+  // For a column-major output: the transposed product, whose output is row-major.
+  void transpose() {
     if (!g.out.by_columns) return;
     std::swap(g.a, g.b);
     for (Matrix* m : {&g.a, &g.b, &g.c, &g.out}) {
@@ -116,11 +116,11 @@ struct Factors {
   Activation activation = Activation::None;
 };
 
-// Both halves of a kernel: the plan's workspace, and the product itself. False: it must be declined.
+// For both halves of a kernel: the plan's workspace and the product. False: the call must be declined.
 template <class Then>
 bool with_product(tn_call* call, bool copies, Tensor out, Tensor a, Tensor b, const Factors& f, Then&& then) {
   if (out.numel() == 0) return true;
-  if (a.size(-1) == 0) return false;  // cuBLAS has no product without a sum
+  if (a.size(-1) == 0) return false;  // cuBLAS requires k > 0
   const int index = out.device().index;
   DeviceGuard on(index);
   Product p(call, copies);
@@ -128,14 +128,14 @@ bool with_product(tn_call* call, bool copies, Tensor out, Tensor a, Tensor b, co
   p.g.activation = f.activation;
   if (!p.operands(out, a, b)) return false;
   if (f.self.defined() && !p.addend(f.self, f.beta)) return false;
-  p.turn();
+  p.transpose();
   if (f.activation != Activation::None && !plan_of(p.g, index).found) return false;
   then(p.g, index);
   return true;
 }
 
-// The product of no columns with no rows.
-bool zeros(tn_call* call, Tensor out) {
+// The product with k = 0.
+bool write_zeros(tn_call* call, Tensor out) {
   const int index = out.device().index;
   if (!out.contiguous()) return false;
   DeviceGuard on(index);
@@ -149,7 +149,7 @@ bool is_zero(Tensor out, Tensor a, const Factors& f) {
 }
 
 bool compute(tn_call* call, Tensor out, Tensor a, Tensor b, const Factors& f) {
-  if (is_zero(out, a, f)) return zeros(call, out);
+  if (is_zero(out, a, f)) return write_zeros(call, out);
   return with_product(call, true, out, a, b, f, [&](const Gemm& g, int index) {
     cudaStream_t s = native(index, call->stream);
     run(g, index, s, call->workspace, call->workspace_bytes);
@@ -157,14 +157,14 @@ bool compute(tn_call* call, Tensor out, Tensor a, Tensor b, const Factors& f) {
   });
 }
 
-bool ask_workspace(tn_call* call, uint64_t* bytes, Tensor out, Tensor a, Tensor b, const Factors& f) {
+bool query_workspace(tn_call* call, uint64_t* bytes, Tensor out, Tensor a, Tensor b, const Factors& f) {
   *bytes = 0;
   if (is_zero(out, a, f)) return true;
   return with_product(call, false, out, a, b, f,
                       [&](const Gemm& g, int index) { *bytes = plan_of(g, index).workspace; });
 }
 
-// What each row's arguments are; `use` gets out, a, b and the factors.
+// The arguments of each operator; `use` gets out, a, b and the factors.
 template <class Use>
 bool mm_of(const tn_value* in, Tensor out, Use&& use) {
   return use(out, Tensor(in[0].u.tensor), Tensor(in[1].u.tensor), Factors{});
@@ -196,17 +196,17 @@ bool dot_of(const tn_value* in, Tensor out, Use&& use) {
   return use(y.tensor(), a.tensor(), b.tensor(), Factors{});
 }
 
-#define PRODUCT(row)                                                                              \
-  tn_status row##_workspace(tn_call* c, uint64_t* bytes) noexcept {                               \
-    try {                                                                                         \
-      const auto ask = [&](auto&&... a) { return ask_workspace(c, bytes, a...); };                \
-      return row##_of(c->in, Tensor(c->out[0].u.tensor), ask) ? TN_OK : TN_DECLINED;              \
-    } catch (...) {                                                                               \
-      return sdk::detail::report_current(c);                                                      \
-    }                                                                                             \
-  }                                                                                               \
-  bool row##_run(Call& call, Tensor out) {                                                        \
-    return row##_of(call.abi()->in, out, [&](auto&&... a) { return compute(call.abi(), a...); }); \
+#define PRODUCT(op)                                                                              \
+  tn_status op##_workspace(tn_call* c, uint64_t* bytes) noexcept {                               \
+    try {                                                                                        \
+      const auto query = [&](auto&&... a) { return query_workspace(c, bytes, a...); };           \
+      return op##_of(c->in, Tensor(c->out[0].u.tensor), query) ? TN_OK : TN_DECLINED;            \
+    } catch (...) {                                                                              \
+      return sdk::detail::report_current(c);                                                     \
+    }                                                                                            \
+  }                                                                                              \
+  bool op##_run(Call& call, Tensor out) {                                                        \
+    return op##_of(call.abi()->in, out, [&](auto&&... a) { return compute(call.abi(), a...); }); \
   }
 PRODUCT(mm)
 PRODUCT(addmm)
@@ -231,7 +231,7 @@ tn_status dot(Call& c, Tensor out, Tensor, Tensor) { return status(dot_run(c, ou
 TN_KERNEL(mm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
 TN_KERNEL(bmm, mm, dtypes("floating").any_strides().capture_safe().workspace(mm_workspace));
 TN_KERNEL(addmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));
-// cuBLAS has epilogues for no doubles, and its relu of NaN may be 0.
+// cuBLAS has no epilogues for doubles, and its relu of NaN may be 0.
 TN_KERNEL(_addmm_activation, addmm_activation,
           dtypes("float32,float16,bfloat16").any_strides().capture_safe().workspace(addmm_activation_workspace));
 TN_KERNEL(baddbmm, addmm, dtypes("floating").any_strides().capture_safe().inplace("0=0").workspace(addmm_workspace));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Folds and scans of a block's values, for blocks of 32 to 1024 threads in whole warps. All threads call them; they end
-// with a barrier, so that the next call may follow at once. The result depends on the size of the block, never on time.
+// Reductions and scans of a block's values, for blocks of 32 to 1024 threads in whole warps. All threads call
+// them; they end with a barrier, so that the next call may follow directly. Results depend on the block size alone.
 #pragma once
 
 #include "plugin_cuda/device/warp.cuh"
@@ -10,17 +10,17 @@ namespace tenon::cuda {
 
 TN_DEVICE int warps_of_block() { return static_cast<int>(blockDim.x / kWarp); }
 
-// In every thread. `none` is op's neutral value.
+// In every thread. `identity` is the neutral value of op.
 template <class T, class Op>
-TN_DEVICE T block_fold(T v, T none, Op op) {
+TN_DEVICE T block_reduce(T v, T identity, Op op) {
   TN_SHARED(T, parts, kWarp);
-  v = warp_fold(v, op);
+  v = warp_reduce(v, op);
   if (lane() == 0) parts[warp_in_block()] = v;
   __syncthreads();
   if (warp_in_block() == 0) {
-    T mine = none;
+    T mine = identity;
     if (lane() < warps_of_block()) mine = parts[lane()];
-    mine = warp_fold(mine, op);
+    mine = warp_reduce(mine, op);
     __syncwarp(kAllLanes);
     if (lane() == 0) parts[0] = mine;
   }
@@ -30,17 +30,17 @@ TN_DEVICE T block_fold(T v, T none, Op op) {
   return all;
 }
 
-// Of thread i: that of threads 0 to i; `total` is the last one's.
+// In thread i: of threads 0 to i; `total` is that of all.
 template <class T, class Op>
-TN_DEVICE T block_scan(T v, T none, Op op, T* total) {
+TN_DEVICE T block_inclusive_scan(T v, T identity, Op op, T* total) {
   TN_SHARED(T, parts, kWarp);
-  v = warp_scan(v, op);
+  v = warp_inclusive_scan(v, op);
   if (lane() == kWarp - 1) parts[warp_in_block()] = v;
   __syncthreads();
   if (warp_in_block() == 0) {
-    T mine = none;
+    T mine = identity;
     if (lane() < warps_of_block()) mine = parts[lane()];
-    mine = warp_scan(mine, op);
+    mine = warp_inclusive_scan(mine, op);
     __syncwarp(kAllLanes);
     if (lane() < warps_of_block()) parts[lane()] = mine;
   }
@@ -55,16 +55,16 @@ TN_DEVICE T block_scan(T v, T none, Op op, T* total) {
   return v;
 }
 
-// Of thread i: that of threads 0 to i - 1, none() for the first; `total` is that of all.
+// In thread i: of threads 0 to i - 1, `identity` for the first; `total` is that of all.
 template <class T, class Op>
-TN_DEVICE T block_scan_before(T v, T none, Op op, T* total) {
+TN_DEVICE T block_exclusive_scan(T v, T identity, Op op, T* total) {
   TN_SHARED(T, parts, kWarp);
-  v = warp_scan(v, op);
+  v = warp_inclusive_scan(v, op);
   if (lane() == kWarp - 1) parts[warp_in_block()] = v;
   T before = shuffle_up(v, 1);
-  if (lane() == 0) before = none;
+  if (lane() == 0) before = identity;
   __syncthreads();
-  T warps = none, all = none;
+  T warps = identity, all = identity;
   for (int w = 0; w < warps_of_block(); ++w) {
     const T part = parts[w];
     if (w == warp_in_block()) warps = all;

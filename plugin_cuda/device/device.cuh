@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The one header of kernel code: CUDA C++ under nvcc, and what stands in for it where g++ compiles the kernels for the
+// The one header of kernel code: CUDA C++ under nvcc, or its replacement where g++ compiles the kernels for the
 // emulator of tests/cuda/emulator (TENON_CUDA_EMULATED).
 #pragma once
 
@@ -22,15 +22,15 @@
 #define TN_DEVICE __device__ __forceinline__
 #define TN_UNROLL(n) _Pragma(TN_DETAIL_TEXT(unroll n))
 #define TN_DETAIL_TEXT(x) #x
-// T name[n] in shared memory. Its elements are to be copied into variables of type T, not auto.
+// T name[n] in shared memory. Copy its elements into variables of type T, not auto.
 #define TN_SHARED(T, name, n) __shared__ T name[n]
 
 namespace tenon::cuda {
-// A pointer to shared memory, as parameters have it.
+// A pointer to shared memory, for parameters.
 template <class T>
 using Shared = T*;
 
-// The memory that the launch asked for, from a byte on.
+// The launch's dynamic shared memory from byte `offset` on.
 template <class T>
 __device__ __forceinline__ T* dynamic_shared(std::size_t offset = 0) {
   extern __shared__ __align__(16) char tenon_dynamic_shared[];

@@ -49,7 +49,7 @@ TN_DEVICE void write(char* p, T v) {
   *reinterpret_cast<T*>(p) = v;
 }
 
-// To an integer by way of int64, whose lowest number stands for what it cannot hold.
+// To an integer by way of int64; INT64_MIN replaces values out of its range.
 template <class T, class C>
 TN_DEVICE T to_integer(C v) {
   if constexpr (std::is_floating_point_v<C>) {
@@ -120,7 +120,7 @@ void with_compute(sdk::DType d, F&& f) {
   return f(sdk::Type<int64_t>{});
 }
 
-// The same of dtypes that are floats.
+// The same for floating dtypes.
 template <class F>
 void with_real(sdk::DType d, F&& f) {
   d == sdk::kFloat64 ? f(sdk::Type<double>{}) : f(sdk::Type<float>{});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel says of data that is wrong: the first fault of a stream stays in the word that core reads when it next
-// synchronises. The kernel goes on with some harmless value.
+// Reports invalid data from a kernel: the first fault of a stream stays in the error word that core reads when it next
+// synchronizes. The kernel continues with a valid value.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"
@@ -22,13 +22,13 @@ struct Faults {
     word->index = index;
     word->limit = limit;
   }
-  // An index of a dimension; 0 stands for one that is out of bounds.
+  // The index, or 0 if it is out of bounds.
   TN_DEVICE int64_t checked(int64_t index, int64_t size) const {
     if (index >= 0 && index < size) return index;
     report(TN_ERROR_INDEX, index, size);
     return 0;
   }
-  // The same, where negative ones count from the end.
+  // The same; negative indices count from the end.
   TN_DEVICE int64_t wrapped(int64_t index, int64_t size) const {
     if (index >= -size && index < size) return index < 0 ? index + size : index;
     report(TN_ERROR_INDEX, index, size);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Where element i of up to N strided operands lies. The host merges dimensions (sdk::StridedLoop) and cuts what is too
-// large into pieces, so that the index and its divisions have 32 bits on the device, and offsets 64.
+// Offsets of element i in N strided operands. The host merges dimensions (sdk::StridedLoop) and splits large loops into
+// pieces, so that the device computes indices with 32 bits and offsets with 64.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"
@@ -9,7 +9,7 @@
 
 namespace tenon::cuda {
 
-// Division by a number that the host knows: n / d for n < 2^31.
+// Division by an integer that the host knows: n / d for n < 2^31.
 struct Divider {
   uint32_t divisor = 1, factor = 1, shift = 0;
 
@@ -33,7 +33,7 @@ struct Strided {
   int32_t ndim;
   uint32_t numel;
 
-  // Of element i < numel, as bytes from base.
+  // Of element i < numel, in bytes from base.
   TN_DEVICE void offsets(uint32_t i, int64_t (&at)[N]) const {
     for (int k = 0; k < N; ++k) at[k] = 0;
     for (int d = 0; d < ndim - 1; ++d) {
@@ -63,7 +63,7 @@ Strided<N> make_strided(const sdk::StridedLoop& loop, int dims, const int64_t* s
 
 // f(Strided<N>) for each piece of a finished loop of N operands; most have one.
 template <int N, class F>
-void each_piece(const sdk::StridedLoop& loop, F&& f) {
+void for_each_piece(const sdk::StridedLoop& loop, F&& f) {
   if (loop.numel == 0) return;
   int inner = 0;  // dimensions of a piece
   int64_t n = 1, sizes[kIndexDims];
@@ -71,7 +71,7 @@ void each_piece(const sdk::StridedLoop& loop, F&& f) {
     sizes[inner] = loop.sizes[inner];
     n *= loop.sizes[inner++];
   }
-  // Where not even the innermost dimension fits, it is cut.
+  // If not even the innermost dimension fits, it is cut.
   const bool cut = inner == 0;
   const int64_t run = cut ? kPieceElements : 1;
   if (cut) inner = 1;

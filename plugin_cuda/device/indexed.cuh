@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of index tensors are one loop: at each position there is an element of a dense operand and one of another
-// operand, whose place follows from the position and from what the index tensors hold there. An index that is out of
-// bounds goes into the stream's error word, and 0 stands for it.
+// Indexing operators as one loop: each position has an element of a dense operand and one of another operand, whose
+// offset follows from the position and from the index tensors there. An index out of bounds is written to the stream's
+// error word and replaced by 0.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 
 namespace tenon::cuda {
 
-inline constexpr int kMostIndices = 4;
+inline constexpr int kMaxIndices = 4;
 
-// What index tensor k means: the element lies index * step bytes on.
+// Index tensor k moves the element by index * step bytes.
 struct Indices {
   int32_t n = 0;
   bool from_end = false;  // negative indices count from the end
-  Code code[kMostIndices];
-  int64_t size[kMostIndices], step[kMostIndices];
+  Code code[kMaxIndices];
+  int64_t size[kMaxIndices], step[kMaxIndices];
   Faults faults;
 };
 
-// Operands: the dense one, the other one, the index tensors. Where the other one's element lies, from its base.
+// Operands: dense, other, index tensors. The offset of the other operand's element from its base, in bytes.
 template <int N>
 TN_DEVICE int64_t indexed_offset(const Strided<N>& at, const Indices& by, const int64_t (&offset)[N]) {
   int64_t to = offset[1];
@@ -37,14 +37,14 @@ TN_DEVICE int64_t indexed_offset(const Strided<N>& at, const Indices& by, const 
   return to;
 }
 template <int N>
-TN_DEVICE void places(const Strided<N>& at, const Indices& by, int64_t i, char** dense, char** other) {
+TN_DEVICE void find_addresses(const Strided<N>& at, const Indices& by, int64_t i, char** dense, char** other) {
   int64_t offset[N];
   at.offsets(static_cast<uint32_t>(i), offset);
   *dense = at.base[0] + offset[0];
   *other = at.base[1] + indexed_offset(at, by, offset);
 }
 
-// A loop over a shape, made operand by operand: dense, other, indices.
+// A loop over a shape, built operand by operand: dense, other, indices.
 class IndexLoop {
  public:
   IndexLoop(const sdk::Call& call, sdk::Ints shape) : loop_(shape) { by.faults = Faults(call); }
@@ -55,7 +55,7 @@ class IndexLoop {
     loop_.base[k] = t.data<char>();
     for (int d = 0; d < loop_.ndim; ++d) loop_.strides[d][k] = strides[loop_.ndim - 1 - d] * item;
   }
-  // A dimension without elements has none to stand for a wrong index.
+  // A dimension without elements has no element to replace an invalid index.
   void add_index(const sdk::Tensor& t, const int64_t* strides, int64_t size, int64_t step_bytes) {
     if (size == 0 && loop_.numel > 0) {
       throw sdk::Error(TN_ERROR_INDEX, "an index is out of bounds for a dimension of size 0");
@@ -72,20 +72,20 @@ class IndexLoop {
   void run(F&& f) {
     if (by.n == 1) return run_one(f);
     if (empty()) return;
-    fill_up(&loop_);
+    pad_operands(&loop_);
     loop_.finish();
-    each_piece<kMostIndices + 2>(loop_, f);
+    for_each_piece<kMaxIndices + 2>(loop_, f);
   }
-  // The same where there is never more than one index.
+  // The same for at most one index tensor.
   template <class F>
   void run_one(F&& f) {
     if (empty()) return;
     loop_.finish();
-    each_piece<3>(loop_, f);
+    for_each_piece<3>(loop_, f);
   }
-  // Operands without effect, up to the number that a kernel has.
-  static void fill_up(sdk::StridedLoop* loop) {
-    while (loop->operands < kMostIndices + 2) {
+  // Adds empty operands, up to the number that a kernel has.
+  static void pad_operands(sdk::StridedLoop* loop) {
+    while (loop->operands < kMaxIndices + 2) {
       const int k = loop->operands++;
       loop->base[k] = nullptr;
       for (int d = 0; d < loop->ndim; ++d) loop->strides[d][k] = 0;
@@ -97,41 +97,40 @@ class IndexLoop {
   sdk::StridedLoop loop_;
 };
 
-// dense = other; other = dense; other = a number.
-void take_all(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
-void put_all(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
-void put_one(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype, const sdk::Scalar& value);
+// dense = other; other = dense; other = a scalar.
+void launch_gather(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
+void launch_scatter(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype);
+void launch_scatter_scalar(const sdk::Call& call, IndexLoop& loop, sdk::DType dtype, const sdk::Scalar& value);
 
-// What becomes of elements of `dense` that meet in one of `other`: Last puts the last one there.
-enum class Join : int32_t { Add, Multiply, Highest, Lowest, Mean, Last };
-struct Joining {
-  Join join;
-  bool with_self = true;  // what was there takes part
+// How elements of `dense` with the same index are combined; Last keeps the last one.
+enum class CombineOp : int32_t { Add, Multiply, Max, Min, Mean, Last };
+struct CombineRule {
+  CombineOp op;
+  bool with_self = true;  // the element of self is included
   sdk::Scalar scale = sdk::Scalar::of(int64_t{1});
-  bool distinct = false;  // no two positions have one place
+  bool distinct = false;  // no index occurs twice
 };
-inline Join join_named(sdk::Str s) {
-  if (s == "sum") return Join::Add;
-  if (s == "prod") return Join::Multiply;
-  if (s == "mean") return Join::Mean;
-  return s == "amax" ? Join::Highest : Join::Lowest;
+inline CombineOp combine_op_of(sdk::Str s) {
+  if (s == "sum") return CombineOp::Add;
+  if (s == "prod") return CombineOp::Multiply;
+  if (s == "mean") return CombineOp::Mean;
+  return s == "amax" ? CombineOp::Max : CombineOp::Min;
 }
 
-// Whether positions are sorted by place first, for a fixed order or because a count is wanted; else they join by
-// atomics.
-bool joins_in_order(const sdk::Call& call, sdk::DType dtype, const Joining& how);
-// What that needs, for so many combinations of indices.
-inline constexpr int64_t kMostPlaces = int64_t{1} << 30;
-uint64_t join_workspace_bytes(int64_t combinations);
-// `out`, the loop's other operand, becomes self with the elements joined in.
-tn_status join_each(const sdk::Call& call, IndexLoop& loop, const sdk::Tensor& out, const sdk::Tensor& self,
-                    const Joining& how);
+// Whether positions are sorted by offset first, for a fixed order or to count them; otherwise atomics combine them.
+bool combines_in_order(const sdk::Call& call, sdk::DType dtype, const CombineRule& how);
+// Workspace for that, for a number of combinations of indices.
+inline constexpr int64_t kMaxPlaces = int64_t{1} << 30;
+uint64_t combine_workspace_bytes(int64_t combinations);
+// out, the loop's other operand, = self combined with the elements.
+tn_status combine_elements(const sdk::Call& call, IndexLoop& loop, const sdk::Tensor& out, const sdk::Tensor& self,
+                           const CombineRule& how);
 
 struct Strides {
   int64_t of[sdk::kMaxDims];
-  // Those of a tensor of the loop's rank (0-dim: none), without dimension `but`.
-  explicit Strides(const sdk::Tensor& t, int but = -1) {
-    for (int d = 0; d < t.ndim(); ++d) of[d] = d == but ? 0 : t.stride(d);
+  // The strides of a tensor of the loop's rank (0-dim: none); 0 for dimension `except`.
+  explicit Strides(const sdk::Tensor& t, int except = -1) {
+    for (int d = 0; d < t.ndim(); ++d) of[d] = d == except ? 0 : t.stride(d);
     if (t.ndim() == 0) of[0] = 0;
   }
   Strides(int ndim, int at, int64_t stride) {

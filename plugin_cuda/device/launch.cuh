@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// launch<kernel<T>>(call, {grid, block, shared_bytes}, args...): the only way in which kernels are started.
+// launch<kernel<T>>(call, {grid, block, shared_bytes}, args...): the only way to start kernels.
 #pragma once
 
+#include <algorithm>
 #include <tuple>
 
 #include "plugin_cuda/device/device.cuh"
@@ -18,19 +19,14 @@ struct Shape {
   int64_t grid = 1;
   int block = 256;
   std::size_t shared_bytes = 0;
-  bool exact = false;  // the kernel is right at this block alone; others at any of whole warps, and are tested so
+  bool exact = false;  // the kernel needs this block size; others are tested with several
 };
 inline Shape exactly(int64_t grid, int block) { return {grid, block, 0, true}; }
 
-inline constexpr int64_t kMostBlocks = 2112;  // 16 on each multiprocessor of an H100; kernels loop over the rest
-
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Blocks for n elements, `each` of them a thread at a time.
-inline Shape shape_for(int64_t n, int block = 256, int64_t each = 1) {
-  const int64_t blocks = ceil_div(n, block * each);
-  return {blocks < 1 ? 1 : blocks < kMostBlocks ? blocks : kMostBlocks, block, 0};
-}
+// Parts that long sums are cut into. Not max_blocks(): results must not depend on the GPU.
+inline constexpr int64_t kWantedParts = 2112;
 
 // The device of a call: that of its first tensor.
 inline int device_of(const sdk::Call& call) {
@@ -48,6 +44,22 @@ inline int device_of(const sdk::Call& call) {
   const int out = find(c->out, c->n_out);
   const int in = out < 0 ? find(c->in, c->n_in) : out;
   return in < 0 ? 0 : in;
+}
+
+// 16 blocks per multiprocessor of the call's device; kernels loop over the rest.
+inline int64_t max_blocks(const sdk::Call& call) {
+#if defined(TENON_CUDA_EMULATED)
+  (void)call;
+  constexpr int64_t multiprocessors = 132;  // of an H100
+#else
+  const int64_t multiprocessors = gpu(device_of(call)).props.multiProcessorCount;
+#endif
+  return 16 * multiprocessors;
+}
+
+// Blocks for n elements, `each` of them per thread at a time.
+inline Shape shape_for(const sdk::Call& call, int64_t n, int block = 256, int64_t each = 1) {
+  return {std::clamp<int64_t>(ceil_div(n, block * each), 1, max_blocks(call)), block, 0};
 }
 
 // "... [with auto Kernel = name]"
@@ -70,7 +82,7 @@ template <auto Kernel, class... A>
 void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   const int index = device_of(call);
   DeviceGuard on(index);
-  typename detail::Arguments<decltype(Kernel)>::Tuple kept(args...);
+  typename detail::Arguments<decltype(Kernel)>::Tuple arguments(args...);
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(s.grid));
   config.blockDim = dim3(static_cast<unsigned>(s.block));
@@ -78,14 +90,14 @@ void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   config.stream = native(index, call.stream());
   const cudaError_t status = std::apply(
       [&](auto&... a) {
-        void* places[] = {static_cast<void*>(&a)..., nullptr};
-        return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(Kernel), places);
+        void* pointers[] = {static_cast<void*>(&a)..., nullptr};
+        return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(Kernel), pointers);
       },
-      kept);
+      arguments);
   launched(status, index, config.stream, kernel_name<Kernel>());
 }
 
-// Waits for the stream's work and copies to the host: for rows whose results have sizes that the data decides.
+// Waits for the stream's work and copies to the host: for operators whose output sizes depend on the data.
 inline void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes) {
   const int index = device_of(call);
   DeviceGuard on(index);

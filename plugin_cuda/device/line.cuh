@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a tensor along a dimension, and their sort.
+// Lines of a tensor along a dimension, and sorting them.
 #pragma once
 
 #include "plugin_cuda/device/order.cuh"
@@ -8,7 +8,7 @@
 
 namespace tenon::cuda {
 
-// Rows of n elements, in the order of their dimensions with the sorted one taken out.
+// Rows of n elements, in the order of the other dimensions.
 struct Line {
   char* p;
   Code code;
@@ -25,7 +25,7 @@ struct Line {
   }
 };
 
-// Without dimension `dim`; all dimensions are rows where it is none.
+// Without dimension `dim`; if `dim` is -1, all dimensions are rows.
 inline Line line_of(const sdk::Tensor& t, int dim) {
   Line l{};
   l.p = t.data<char>();
@@ -43,20 +43,20 @@ inline Line line_of(const sdk::Tensor& t, int dim) {
 }
 
 // Sorts the positions of all elements of rows of n, each row by its keys and stable: values_out[row * n + i] - row * n
-// is where the i-th of a row stands in it. What keys_out holds then depends on the dtype. memory.pairs.n is not 0.
+// is the position of the i-th element of a row. What keys_out holds then depends on the dtype. memory.pairs.n is not 0.
 void sort_lines(const sdk::Call& call, const Line& in, int64_t n, const SortMemory& memory, bool descending);
-// Sorts pairs whose keys are made already: {row, key} where keys have 32 bits, else the key alone. Their values are
+// Sorts pairs that have their keys: {row, key} where keys have 32 bits, else the key alone. Their values are
 // positions among all elements of rows of n.
 void sort_keyed(const sdk::Call& call, Code code, int64_t n, int64_t rows, const SortMemory& memory);
 
-// From `first` on, k elements of each row, in the order of `width` sorted pairs a row. `values` may be Line{}.
-void take_lines(const sdk::Call& call, const Line& in, const Line& values, const Line& indices, const Pairs& pairs,
-                int64_t n, int64_t width, int64_t first, int64_t k);
+// From `first` on, k elements of each row, in the order of `width` sorted pairs per row. `values` may be Line{}.
+void gather_lines(const sdk::Call& call, const Line& in, const Line& values, const Line& indices, const Pairs& pairs,
+                  int64_t n, int64_t width, int64_t first, int64_t k);
 
 // The same by a sort of all elements; workspace: sort_workspace_bytes() of their number. `dim` is that of self; the
-// results have `along`, or none that goes along.
-tn_status take_by_sort(const sdk::Call& call, const sdk::Tensor& values, const sdk::Tensor& indices,
-                       const sdk::Tensor& self, int dim, int along, int64_t first, int64_t k, bool descending);
+// results have dimension `along`; -1: they have none.
+tn_status select_by_sort(const sdk::Call& call, const sdk::Tensor& values, const sdk::Tensor& indices,
+                         const sdk::Tensor& self, int dim, int along, int64_t first, int64_t k, bool descending);
 
 TN_DEVICE void copy_element(char* to, const char* from, Code code) {
   const int64_t bytes = code_bytes(code);

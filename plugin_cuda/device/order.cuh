@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements as keys that sort as unsigned integers, the memory that a sort needs, and positions counted across blocks.
+// Keys of elements that sort as unsigned integers, and the workspace of a sort.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"
@@ -10,7 +10,7 @@
 
 namespace tenon::cuda {
 
-// NaN, whatever its sign, is the greatest; both zeros are one. Keys of up to 32 bits of dtypes of up to 32 bits.
+// NaN of either sign is the largest; both zeros are equal. Dtypes of up to 32 bits have keys of up to 32 bits.
 TN_DEVICE uint64_t key_of(const char* p, Code code) {
   switch (code) {
     case Code::F64: {
@@ -40,7 +40,7 @@ TN_DEVICE bool is_nan(const char* p, Code code) {
   const double v = load<double>(p, code);
   return v != v;
 }
-// The same for the other order.
+// The same for either order.
 TN_DEVICE uint64_t key_of(const char* p, Code code, bool descending) {
   const uint64_t key = key_of(p, code);
   if (!descending) return key;
@@ -48,7 +48,7 @@ TN_DEVICE uint64_t key_of(const char* p, Code code, bool descending) {
 }
 inline int key_bits(Code code) { return code == Code::F64 || code == Code::I64 ? 64 : 32; }
 
-// Of sorted pairs: how many have a key below this one.
+// The number of sorted pairs with a smaller key.
 TN_DEVICE int64_t first_of(const Pairs& p, uint64_t key) {
   int64_t low = 0, high = p.n;
   while (low < high) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Runs an op of one element (a line of pointwise.def, written by opgen as a struct) over tensors of any strides:
-// contiguous operands by 128-bit accesses, all others by one general kernel a type of the computation.
+// contiguous operands by 128-bit accesses, all others by one general kernel per compute type.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,15 @@ using sdk::Tensor;
 enum class Guard : uint8_t { None, Divisor, Shift };
 enum class Limit : uint8_t { None, Lowest, Highest };
 
-// A tensor, or a number in its place.
+// A tensor or a scalar.
 struct Operand {
   Tensor tensor;
-  Scalar number;
+  Scalar scalar;
   Operand(Tensor t) : tensor(t) {}
-  Operand(Scalar s) : number(s) {}
+  Operand(Scalar s) : scalar(s) {}
 };
 
-// A number of the op; an absent bound becomes the dtype's own.
+// A scalar parameter of the op; an absent bound becomes the dtype's limit.
 struct Param {
   Scalar value;
   Limit limit = Limit::None;
@@ -60,9 +60,9 @@ T convert(const Param& p) {
   }
 }
 
-// What a kernel knows besides addresses. C: the type of the computation.
+// The scalars of a kernel. C: the type of the computation.
 template <class Op, class C>
-struct Numbers {
+struct Scalars {
   C param[Op::kParams + 1];
   C value[Op::kInputs];
   bool is_value[Op::kInputs];
@@ -80,7 +80,7 @@ TN_HD bool violates(Guard guard, T v) {
 }
 
 template <class Op, class C>
-TN_DEVICE auto compute(C a, C b, C c, const Numbers<Op, C>& n) {
+TN_DEVICE auto compute(C a, C b, C c, const Scalars<Op, C>& n) {
   if constexpr (Op::kGuard != Guard::None && std::is_integral_v<C>) {
     const C last = Op::kInputs == 2 ? b : c;
     if (violates(Op::kGuard, last)) {
@@ -98,13 +98,13 @@ TN_DEVICE auto compute(C a, C b, C c, const Numbers<Op, C>& n) {
 }
 
 template <class Op, class C>
-TN_DEVICE auto compute_masked(bool m, C b, C c, const Numbers<Op, C>& n) {
+TN_DEVICE auto compute_masked(bool m, C b, C c, const Scalars<Op, C>& n) {
   return Op::apply(m, b, c, n.param);
 }
 
-// S: what is stored; kWidth elements a thread at a time, from index `first` on.
+// S: the stored type; kWidth elements per thread at a time, from index `first` on.
 template <class Op, class S, class C, int kWidth>
-TN_DEVICE void dense_run(char* out, const char* const* in, const Numbers<Op, C>& n, int64_t first) {
+TN_DEVICE void dense_run(char* out, const char* const* in, const Scalars<Op, C>& n, int64_t first) {
   using Out = std::conditional_t<Op::kOutBool, uint8_t, S>;
   using First = std::conditional_t<Op::kMask, uint8_t, S>;
   Pack<First, kWidth> a = {};
@@ -132,18 +132,18 @@ TN_DEVICE void dense_run(char* out, const char* const* in, const Numbers<Op, C>&
 }
 
 template <int kInputs>
-struct Places {
+struct Addresses {
   char* out;
   const char* in[kInputs];
 };
 
 template <class Op, class S, class C>
-__global__ void dense(Places<Op::kInputs> at, Numbers<Op, C> numbers, int64_t n) {
+__global__ void dense(Addresses<Op::kInputs> at, Scalars<Op, C> scalars, int64_t n) {
   constexpr int kWidth = kPackWidth<S>;
   const int64_t packs = n / kWidth, step = global_threads();
-  for (int64_t i = global_thread(); i < packs; i += step) dense_run<Op, S, C, kWidth>(at.out, at.in, numbers, i);
+  for (int64_t i = global_thread(); i < packs; i += step) dense_run<Op, S, C, kWidth>(at.out, at.in, scalars, i);
   for (int64_t i = packs * kWidth + global_thread(); i < n; i += step) {
-    dense_run<Op, S, C, 1>(at.out, at.in, numbers, i);
+    dense_run<Op, S, C, 1>(at.out, at.in, scalars, i);
   }
 }
 
@@ -170,30 +170,30 @@ TN_DEVICE void store_as(char* p, Code code, C v) {
 }
 
 template <class Op, class C>
-__global__ void general(Strided<Op::kInputs + 1> at, Numbers<Op, C> numbers, Code code) {
+__global__ void general(Strided<Op::kInputs + 1> at, Scalars<Op, C> scalars, Code code) {
   const uint32_t step = static_cast<uint32_t>(global_threads());
   for (uint32_t i = static_cast<uint32_t>(global_thread()); i < at.numel; i += step) {
     int64_t offset[Op::kInputs + 1];
     at.offsets(i, offset);
     C v[3] = {};
     for (int k = Op::kMask ? 1 : 0; k < Op::kInputs; ++k) {
-      v[k] = numbers.is_value[k] ? numbers.value[k] : load_as<C>(at.base[k + 1] + offset[k + 1], code);
+      v[k] = scalars.is_value[k] ? scalars.value[k] : load_as<C>(at.base[k + 1] + offset[k + 1], code);
     }
     char* out = at.base[0] + offset[0];
     if constexpr (Op::kMask) {
-      const bool m = numbers.is_value[0] ? numbers.value[0] != C(0) : read<uint8_t>(at.base[1] + offset[1]) != 0;
-      store_as<C>(out, code, static_cast<C>(compute_masked<Op, C>(m, v[1], v[2], numbers)));
+      const bool m = scalars.is_value[0] ? scalars.value[0] != C(0) : read<uint8_t>(at.base[1] + offset[1]) != 0;
+      store_as<C>(out, code, static_cast<C>(compute_masked<Op, C>(m, v[1], v[2], scalars)));
     } else if constexpr (Op::kOutBool) {
-      write<uint8_t>(out, static_cast<bool>(compute<Op, C>(v[0], v[1], v[2], numbers)));
+      write<uint8_t>(out, static_cast<bool>(compute<Op, C>(v[0], v[1], v[2], scalars)));
     } else {
-      store_as<C>(out, code, static_cast<C>(compute<Op, C>(v[0], v[1], v[2], numbers)));
+      store_as<C>(out, code, static_cast<C>(compute<Op, C>(v[0], v[1], v[2], scalars)));
     }
   }
 }
 
 inline bool aligned(const void* p, std::size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
-// Whether the loop is one run in which every operand that is a tensor has neighbouring elements.
+// Whether the loop is one run in which every tensor operand is contiguous.
 template <class Op, class S>
 bool is_dense(const sdk::StridedLoop& loop, const bool* is_value) {
   if (loop.ndim != 1) return false;
@@ -211,7 +211,7 @@ template <class Op, class S>
 void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Operand> in,
             std::initializer_list<Param> params, sdk::DType dtype) {
   using C = sdk::compute_t<S>;
-  Numbers<Op, C> n{};
+  Scalars<Op, C> n{};
   n.faults = Faults(call);
   sdk::StridedLoop loop(out.sizes());
   loop.add(out);
@@ -219,7 +219,7 @@ void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Oper
   for (const Operand& o : in) {
     n.is_value[k] = !o.tensor.defined();
     if (n.is_value[k]) {
-      n.value[k] = o.number.to<C>();
+      n.value[k] = o.scalar.to<C>();
       loop.add_value(nullptr);
     } else {
       loop.add(o.tensor);
@@ -237,13 +237,13 @@ void run_as(const sdk::Call& call, const Tensor& out, std::initializer_list<Oper
   if (loop.numel == 0) return;
   loop.finish();
   if (is_dense<Op, S>(loop, n.is_value)) {
-    Places<Op::kInputs> at{loop.base[0], {}};
+    Addresses<Op::kInputs> at{loop.base[0], {}};
     for (int i = 0; i < Op::kInputs; ++i) at.in[i] = loop.base[i + 1];
-    launch<dense<Op, S, C>>(call, shape_for(loop.numel, 256, kPackWidth<S>), at, n, loop.numel);
+    launch<dense<Op, S, C>>(call, shape_for(call, loop.numel, 256, kPackWidth<S>), at, n, loop.numel);
     return;
   }
-  each_piece<Op::kInputs + 1>(loop, [&](const Strided<Op::kInputs + 1>& at) {
-    launch<general<Op, C>>(call, shape_for(at.numel, 256, 2), at, n, code_of(dtype));
+  for_each_piece<Op::kInputs + 1>(loop, [&](const Strided<Op::kInputs + 1>& at) {
+    launch<general<Op, C>>(call, shape_for(call, at.numel, 256, 2), at, n, code_of(dtype));
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Windows and cells of pooling: which elements an output is made of, and which outputs an element is in.
+// Windows of pooling and cells of adaptive pooling: the elements of an output, and the outputs of an element.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct PoolAxis {
     const int32_t first = start >= 0 ? start : dilation == 1 ? 0 : start + (dilation - 1 - start) / dilation * dilation;
     return {first, end < in ? end : in, dilation};
   }
-  // Windows that reach over x; those with gaps need not contain it.
+  // Windows whose extent contains x; dilated ones may skip it.
   TN_DEVICE Range windows_over(int32_t x) const {
     const int32_t at = x + pad, reach = (kernel - 1) * dilation + 1;
     const int32_t first =
@@ -48,7 +48,7 @@ struct PoolAxis {
     const int32_t last = static_cast<int32_t>(by_stride.divide(static_cast<uint32_t>(at))) + 1;
     return {first, last < out ? last : out, 1};
   }
-  // Elements of a window and of the padding that it lies in.
+  // Elements of a window, padding included.
   TN_DEVICE int32_t padded(int32_t o) const {
     const int32_t start = o * stride - pad, end = start + kernel;
     return (end < in + pad ? end : in + pad) - start;
@@ -64,7 +64,7 @@ struct Pool {
   TN_DEVICE int32_t position(int32_t d, int32_t h, int32_t w) const { return (d * axis[1].in + h) * axis[2].in + w; }
   int64_t in_plane() const { return int64_t{axis[0].in} * axis[1].in * axis[2].in; }
   int64_t out_plane() const { return int64_t{axis[0].out} * axis[1].out * axis[2].out; }
-  // About how many elements an output is made of.
+  // Roughly the number of elements per output.
   int64_t window_size() const {
     int64_t n = 1;
     for (const PoolAxis& a : axis) n *= cells ? ceil_div(a.in, a.out) : std::min(a.kernel, a.in);
@@ -72,12 +72,12 @@ struct Pool {
   }
 };
 
-// What a caller gave of windows; empty spans are defaults. Cells have none.
+// Arguments of the windows; empty spans are defaults. Adaptive pooling has none.
 struct PoolWindows {
   sdk::Ints kernel, stride, pad, dilation;
 };
 
-// False: numbers that 32-bit positions cannot hold. x is the input of the forward pass, y its output.
+// False if 32-bit positions do not suffice. x is the input of the forward pass, y its output.
 inline bool make_pool(Pool* p, const sdk::Tensor& x, const sdk::Tensor& y, int nd, const PoolWindows* windows) {
   *p = Pool();
   p->cells = windows == nullptr;
@@ -89,12 +89,12 @@ inline bool make_pool(Pool* p, const sdk::Tensor& x, const sdk::Tensor& y, int n
     if (windows != nullptr) {
       const auto item = [&](const sdk::Ints& v, int64_t none) { return v.empty() ? none : v[v.size() == 1 ? 0 : d]; };
       const int64_t kernel = item(windows->kernel, 1), pad = item(windows->pad, 0), gap = item(windows->dilation, 1);
-      const int64_t most = INT32_MAX / 4;
-      if (kernel > most || pad > most || gap > most || (kernel - 1) * gap > most) return false;
+      const int64_t max = INT32_MAX / 4;
+      if (kernel > max || pad > max || gap > max || (kernel - 1) * gap > max) return false;
       a.kernel = static_cast<int32_t>(kernel);
       a.pad = static_cast<int32_t>(pad);
       a.dilation = static_cast<int32_t>(gap);
-      // A stride beyond the padded input is that of an only window.
+      // A stride beyond the padded input leaves one window.
       a.stride = static_cast<int32_t>(std::min(item(windows->stride, kernel), int64_t{a.in} + 2 * pad + 1));
     }
     a.by_stride = Divider(static_cast<uint32_t>(a.stride));
@@ -105,8 +105,8 @@ inline bool make_pool(Pool* p, const sdk::Tensor& x, const sdk::Tensor& y, int n
   return p->in_plane() <= INT32_MAX && p->out_plane() <= INT32_MAX;
 }
 
-// One number for each window of `in`: Op's Acc none(), take(acc, element, position in the plane), join(acc, acc), and
-// put(pool, place, acc).
+// One result per window of `in`. An Op has Acc, identity(), reduce(acc, element, position in the plane),
+// combine(acc, acc) and put(pool, place, acc).
 struct PoolForward {
   Pool pool;
   Volume in;
@@ -114,18 +114,18 @@ struct PoolForward {
 };
 
 template <class E, class Op>
-__global__ void fold_by_threads(PoolForward f, E elements, Op op) {
+__global__ void reduce_by_threads(PoolForward f, E elements, Op op) {
   for (int64_t i = global_thread(); i < f.outputs.numel; i += global_threads()) {
     const Place o = f.outputs.place(i);
     const char* plane = f.in.plane(o);
     const Range r0 = f.pool.inside(0, o.at[2]), r1 = f.pool.inside(1, o.at[3]), r2 = f.pool.inside(2, o.at[4]);
-    typename Op::Acc acc = op.none();
+    typename Op::Acc acc = op.identity();
     for (int32_t d = r0.first; d < r0.last; d += r0.step) {
       for (int32_t h = r1.first; h < r1.last; h += r1.step) {
         const char* line = plane + d * f.in.stride[2] + h * f.in.stride[3];
         const int32_t start = f.pool.position(d, h, 0);
         for (int32_t w = r2.first; w < r2.last; w += r2.step) {
-          acc = op.take(acc, elements.get(line + w * f.in.stride[4]), start + w);
+          acc = op.reduce(acc, elements.get(line + w * f.in.stride[4]), start + w);
         }
       }
     }
@@ -133,9 +133,9 @@ __global__ void fold_by_threads(PoolForward f, E elements, Op op) {
   }
 }
 
-// A warp a window: where windows are large and have elements of their own.
+// One warp per window, for large windows that do not overlap.
 template <class E, class Op>
-__global__ void fold_by_warps(PoolForward f, E elements, Op op) {
+__global__ void reduce_by_warps(PoolForward f, E elements, Op op) {
   const int64_t warps = global_threads() / kWarp;
   for (int64_t i = global_thread() / kWarp; i < f.outputs.numel; i += warps) {
     const Place o = f.outputs.place(i);
@@ -143,27 +143,27 @@ __global__ void fold_by_warps(PoolForward f, E elements, Op op) {
     const Range r0 = f.pool.inside(0, o.at[2]), r1 = f.pool.inside(1, o.at[3]), r2 = f.pool.inside(2, o.at[4]);
     const uint32_t wide = static_cast<uint32_t>(r2.count()), high = static_cast<uint32_t>(r1.count());
     const uint32_t n = wide * high * static_cast<uint32_t>(r0.count());
-    typename Op::Acc acc = op.none();
+    typename Op::Acc acc = op.identity();
     for (uint32_t k = static_cast<uint32_t>(lane()); k < n; k += kWarp) {
       const int32_t w = r2.first + static_cast<int32_t>(k % wide) * r2.step;
       const int32_t h = r1.first + static_cast<int32_t>(k / wide % high) * r1.step;
       const int32_t d = r0.first + static_cast<int32_t>(k / wide / high) * r0.step;
       const char* p = plane + d * f.in.stride[2] + h * f.in.stride[3] + w * f.in.stride[4];
-      acc = op.take(acc, elements.get(p), f.pool.position(d, h, w));
+      acc = op.reduce(acc, elements.get(p), f.pool.position(d, h, w));
     }
-    acc = warp_fold(acc, [&](const auto& a, const auto& b) { return op.join(a, b); });
+    acc = warp_reduce(acc, [&](const auto& a, const auto& b) { return op.combine(a, b); });
     if (lane() == 0) op.put(f.pool, o, acc);
   }
 }
 
 template <class E, class Op>
-void fold_windows(const sdk::Call& call, const PoolForward& f, const E& elements, const Op& op) {
-  bool apart = true;
-  for (const PoolAxis& a : f.pool.axis) apart = apart && (f.pool.cells || a.stride >= a.kernel);
-  if (apart && f.pool.window_size() >= kWarp)
-    launch<fold_by_warps<E, Op>>(call, shape_for(f.outputs.numel * kWarp), f, elements, op);
+void reduce_windows(const sdk::Call& call, const PoolForward& f, const E& elements, const Op& op) {
+  bool disjoint = true;
+  for (const PoolAxis& a : f.pool.axis) disjoint = disjoint && (f.pool.cells || a.stride >= a.kernel);
+  if (disjoint && f.pool.window_size() >= kWarp)
+    launch<reduce_by_warps<E, Op>>(call, shape_for(call, f.outputs.numel * kWarp), f, elements, op);
   else
-    launch<fold_by_threads<E, Op>>(call, shape_for(f.outputs.numel), f, elements, op);
+    launch<reduce_by_threads<E, Op>>(call, shape_for(call, f.outputs.numel), f, elements, op);
 }
 
 }  // namespace tenon::cuda

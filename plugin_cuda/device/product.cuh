@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices whose elements are looked up: results (i, j) of each of `batch` are sums over k, in order, of
-// left(b, i, k) * right(b, k, j). A P has
+// Tiled products of matrices with computed element addresses: results (i, j) of each of `batch` are sums over k, in
+// order, of left(b, i, k) * right(b, k, j). A P has
 //   batch, m, n, k
-//   left_along_k(), right_along_k()   whether neighbours in memory are neighbours along k
+//   left_along_k(), right_along_k()   whether neighbors in memory are neighbors along k
 //   left<U>(b, i, k), right<U>(b, k, j), put<U>(b, i, j, sum)
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tenon::cuda {
 
 // A block computes a tile of kTile * kTile results, a thread kEach * kEach of them.
 inline constexpr int kTile = 64, kDeep = 16, kEach = 4, kSide = kTile / kEach, kTileThreads = kSide * kSide;
-inline constexpr int kPitch = kTile + 1;  // of a line: the next one begins in another bank
+inline constexpr int kPitch = kTile + 1;  // of a line, padded to avoid bank conflicts
 
 template <class U, class P>
 __global__ void product_tiles(P p) {
@@ -64,10 +64,10 @@ __global__ void product_tiles(P p) {
 template <class U, class P>
 void launch_product(const sdk::Call& call, const P& p) {
   const int64_t tiles = p.batch * ceil_div(p.m, kTile) * ceil_div(p.n, kTile);
-  if (tiles > 0) launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * kMostBlocks), kTileThreads), p);
+  if (tiles > 0) launch<product_tiles<U, P>>(call, exactly(std::min(tiles, 8 * max_blocks(call)), kTileThreads), p);
 }
 
-// The type that products of a dtype are summed in: float, double, or unsigned numbers that wrap as the dtype does.
+// The type that products of a dtype are summed in: float, double, or unsigned integers that wrap as the dtype does.
 template <class F>
 void with_sum(Code code, F&& f) {
   if (code == Code::F64) return f(sdk::Type<double>{});

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any dimensions of tensors of any strides. An Op has
 //   Acc                                  what is accumulated; copied by memcpy
-//   none(first)                          the neutral value; `first` is the first element of the result's row
-//   take(acc, value, i, first)           with element i of the row
-//   join(a, b)                           of parts in any order
+//   identity(first)                      the neutral value; `first` is the first element of the result's row
+//   reduce(acc, value, i, first)         adds element i of the row
+//   combine(a, b)                        of parts in any order
 //   store(acc, first, count, place)      writes the results
-// Rows are cut into parts where there are few of them; a second pass joins the parts in order. Which thread takes which
-// elements follows from sizes, strides and whether rows begin at multiples of 16 bytes.
+// Few rows are cut into parts; a second pass combines the parts in order. Which thread reduces
+// which elements follows from sizes, strides and whether rows begin at multiples of 16 bytes.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace tenon::cuda {
 
-// Where a result goes; ops of one result use the first place.
+// Where a result is stored; ops of one result use entry 0.
 struct Place {
   char* at[2];
   Code code[2];
@@ -27,8 +27,8 @@ struct Place {
 
 namespace reduction {
 
-inline constexpr int64_t kMostParts = 49152;  // accumulators of all parts of a call
-inline constexpr int64_t kMostBytes = kMostParts * 16;
+inline constexpr int64_t kMaxParts = 49152;  // accumulators of all parts of a call
+inline constexpr int64_t kMaxBytes = kMaxParts * 16;
 
 struct Layout {
   Strided<3> kept;      // two results and the input
@@ -53,17 +53,17 @@ struct Layout {
 };
 
 template <class Op, class C>
-struct Join {
+struct Combine {
   Op op;
   TN_DEVICE typename Op::Acc operator()(const typename Op::Acc& a, const typename Op::Acc& b) const {
-    return op.join(a, b);
+    return op.combine(a, b);
   }
 };
 
 // Elements [begin, end) of a dense row, 16 bytes at a time.
 template <class T, bool kIsBool, class Op, class C>
-TN_DEVICE typename Op::Acc take_packs(const Op& op, typename Op::Acc acc, const char* row, int64_t begin, int64_t end,
-                                      C first) {
+TN_DEVICE typename Op::Acc reduce_packs(const Op& op, typename Op::Acc acc, const char* row, int64_t begin, int64_t end,
+                                        C first) {
   constexpr int kWidth = kPackWidth<T>;
   const auto element = [](T v) {
     if constexpr (kIsBool)
@@ -76,10 +76,10 @@ TN_DEVICE typename Op::Acc take_packs(const Op& op, typename Op::Acc acc, const 
   TN_UNROLL(4)
   for (int64_t p = begin / kWidth + threadIdx.x; p < last; p += blockDim.x) {
     const Pack<T, kWidth> pack = packs[p];
-    for (int k = 0; k < kWidth; ++k) acc = op.take(acc, element(pack.v[k]), p * kWidth + k, first);
+    for (int k = 0; k < kWidth; ++k) acc = op.reduce(acc, element(pack.v[k]), p * kWidth + k, first);
   }
   for (int64_t i = last * kWidth + threadIdx.x; i < end; i += blockDim.x) {
-    acc = op.take(acc, element(reinterpret_cast<const T*>(row)[i]), i, first);
+    acc = op.reduce(acc, element(reinterpret_cast<const T*>(row)[i]), i, first);
   }
   return acc;
 }
@@ -91,34 +91,34 @@ constexpr bool has_packs(Code code) {
   return code >= Code::F16 && (code != Code::F64 || std::is_same_v<C, double>);
 }
 template <class Op, class C>
-TN_DEVICE typename Op::Acc take_dense(const Layout& l, const Op& op, typename Op::Acc acc, const char* row,
-                                      int64_t begin, int64_t end, C first) {
+TN_DEVICE typename Op::Acc reduce_dense(const Layout& l, const Op& op, typename Op::Acc acc, const char* row,
+                                        int64_t begin, int64_t end, C first) {
   if constexpr (std::is_same_v<C, int64_t>) {
     switch (l.in) {
       case Code::Bool:
-        return take_packs<uint8_t, true>(op, acc, row, begin, end, first);
+        return reduce_packs<uint8_t, true>(op, acc, row, begin, end, first);
       case Code::U8:
-        return take_packs<uint8_t, false>(op, acc, row, begin, end, first);
+        return reduce_packs<uint8_t, false>(op, acc, row, begin, end, first);
       case Code::I8:
-        return take_packs<int8_t, false>(op, acc, row, begin, end, first);
+        return reduce_packs<int8_t, false>(op, acc, row, begin, end, first);
       case Code::I16:
-        return take_packs<int16_t, false>(op, acc, row, begin, end, first);
+        return reduce_packs<int16_t, false>(op, acc, row, begin, end, first);
       case Code::I32:
-        return take_packs<int32_t, false>(op, acc, row, begin, end, first);
+        return reduce_packs<int32_t, false>(op, acc, row, begin, end, first);
       default:
-        return take_packs<int64_t, false>(op, acc, row, begin, end, first);
+        return reduce_packs<int64_t, false>(op, acc, row, begin, end, first);
     }
   } else {
-    if (l.in == Code::F16) return take_packs<sdk::Half, false>(op, acc, row, begin, end, first);
-    if (l.in == Code::BF16) return take_packs<sdk::BFloat16, false>(op, acc, row, begin, end, first);
+    if (l.in == Code::F16) return reduce_packs<sdk::Half, false>(op, acc, row, begin, end, first);
+    if (l.in == Code::BF16) return reduce_packs<sdk::BFloat16, false>(op, acc, row, begin, end, first);
     if constexpr (std::is_same_v<C, double>) {
-      if (l.in == Code::F64) return take_packs<double, false>(op, acc, row, begin, end, first);
+      if (l.in == Code::F64) return reduce_packs<double, false>(op, acc, row, begin, end, first);
     }
-    return take_packs<float, false>(op, acc, row, begin, end, first);
+    return reduce_packs<float, false>(op, acc, row, begin, end, first);
   }
 }
 
-// A block a part.
+// One block per part.
 template <class Op, class C>
 __global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
   using Acc = typename Op::Acc;
@@ -127,16 +127,16 @@ __global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
     const char* row = l.row(static_cast<uint32_t>(b / l.parts), &place);
     const C first = l.count > 0 ? load<C>(row, l.in) : C(0);
     const int64_t begin = b % l.parts * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
-    Acc acc = op.none(first);
+    Acc acc = op.identity(first);
     if (l.packed) {
-      acc = take_dense(l, op, acc, row, begin, end, first);
+      acc = reduce_dense(l, op, acc, row, begin, end, first);
     } else {
       TN_UNROLL(4)
       for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-        acc = op.take(acc, load<C>(row + l.offset(i), l.in), i, first);
+        acc = op.reduce(acc, load<C>(row + l.offset(i), l.in), i, first);
       }
     }
-    acc = block_fold(acc, op.none(first), Join<Op, C>{op});
+    acc = block_reduce(acc, op.identity(first), Combine<Op, C>{op});
     if (threadIdx.x != 0) continue;
     if (parts == nullptr)
       op.store(acc, first, l.count, place);
@@ -145,7 +145,7 @@ __global__ void by_blocks(Layout l, Op op, typename Op::Acc* parts) {
   }
 }
 
-// A thread a part: neighbours work on neighbouring results.
+// One thread per part: neighbors work on neighboring results.
 template <class Op, class C>
 __global__ void by_threads(Layout l, Op op, typename Op::Acc* parts) {
   const int64_t rows = l.kept.numel, all = rows * l.parts;
@@ -155,9 +155,9 @@ __global__ void by_threads(Layout l, Op op, typename Op::Acc* parts) {
     const char* row = l.row(static_cast<uint32_t>(k), &place);
     const C first = l.count > 0 ? load<C>(row, l.in) : C(0);
     const int64_t begin = p * l.part, end = begin + l.part < l.count ? begin + l.part : l.count;
-    typename Op::Acc acc = op.none(first);
+    typename Op::Acc acc = op.identity(first);
     TN_UNROLL(4)
-    for (int64_t i = begin; i < end; ++i) acc = op.take(acc, load<C>(row + l.offset(i), l.in), i, first);
+    for (int64_t i = begin; i < end; ++i) acc = op.reduce(acc, load<C>(row + l.offset(i), l.in), i, first);
     if (parts == nullptr)
       op.store(acc, first, l.count, place);
     else
@@ -166,18 +166,18 @@ __global__ void by_threads(Layout l, Op op, typename Op::Acc* parts) {
 }
 
 template <class Op, class C>
-__global__ void join_parts(Layout l, Op op, const typename Op::Acc* parts) {
+__global__ void combine_parts(Layout l, Op op, const typename Op::Acc* parts) {
   for (int64_t k = global_thread(); k < l.kept.numel; k += global_threads()) {
     Place place;
     const char* row = l.row(static_cast<uint32_t>(k), &place);
     typename Op::Acc acc = parts[k * l.parts];
-    for (int64_t p = 1; p < l.parts; ++p) acc = op.join(acc, parts[k * l.parts + p]);
+    for (int64_t p = 1; p < l.parts; ++p) acc = op.combine(acc, parts[k * l.parts + p]);
     op.store(acc, load<C>(row, l.in), l.count, place);
   }
 }
 
-// Whether each row of the input does.
-inline bool begin_aligned(const Strided<3>& kept) {
+// Whether each row of the input begins at a multiple of 16 bytes.
+inline bool rows_aligned(const Strided<3>& kept) {
   uintptr_t bits = reinterpret_cast<uintptr_t>(kept.base[2]);
   for (int d = 0; d < kept.ndim; ++d) bits |= static_cast<uintptr_t>(kept.stride[2][d]);
   return bits % 16 == 0;
@@ -194,19 +194,19 @@ inline uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
   return mask;
 }
 
-// The dimensions of a mask, as a tensor would have them.
-struct Chosen {
+// Sizes and strides of the dimensions of a mask.
+struct DimSubset {
   int n = 0;
   int64_t sizes[sdk::kMaxDims], strides[3][sdk::kMaxDims];
 };
 
-void choose(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask, bool keepdim,
-            Chosen* kept, Chosen* reduced);
-sdk::StridedLoop loop_of(const Chosen& c, int operands, char* const* base, int key);
+void split_dims(const sdk::Tensor* results, int n_results, const sdk::Tensor& self, uint64_t mask, bool keepdim,
+                DimSubset* kept, DimSubset* reduced);
+sdk::StridedLoop loop_of(const DimSubset& c, int operands, char* const* base, int key);
 
 }  // namespace reduction
 
-// What a kernel with reductions asks core for.
+// The workspace function of every kernel with reductions.
 tn_status reduction_workspace(tn_call* call, uint64_t* bytes);
 
 // Reduces the dimensions of the mask; `results` (one or two) have them as ones or not at all. C: the type that elements
@@ -215,9 +215,9 @@ template <class C, class Op>
 tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_results, const sdk::Tensor& self,
                  uint64_t mask, const Op& op) {
   using namespace reduction;
-  static_assert(sizeof(typename Op::Acc) <= 16, "reduction_workspace() counts 16 bytes an accumulator");
-  Chosen kept, reduced;
-  choose(results, n_results, self, mask, results[0].ndim() == self.ndim(), &kept, &reduced);
+  static_assert(sizeof(typename Op::Acc) <= 16, "reduction_workspace() counts 16 bytes per accumulator");
+  DimSubset kept, reduced;
+  split_dims(results, n_results, self, mask, results[0].ndim() == self.ndim(), &kept, &reduced);
   char* base[3] = {results[0].data<char>(), results[n_results - 1].data<char>(), self.data<char>()};
   const sdk::StridedLoop rows = loop_of(kept, 3, base, 2);
   char* zero[1] = {nullptr};
@@ -237,21 +237,22 @@ tn_status reduce(const sdk::Call& call, const sdk::Tensor* results, int n_result
   l.out[1] = code_of(results[n_results - 1].dtype());
   const bool along = row.strides[0][0] == sdk::item_size(self.dtype());
   const bool blocks = l.count >= 64 && (along || rows.numel < 1024);
-  const int64_t least = blocks ? 4096 : 128, wanted = blocks ? 2112 : 16384;  // elements of a part, parts in all
-  int64_t parts = rows.numel >= wanted ? 1 : std::min(ceil_div(l.count, least), ceil_div(wanted, rows.numel));
-  if (parts < 1 || call.workspace_bytes() < kMostBytes) parts = 1;
-  l.packed = blocks && along && line && has_packs<C>(l.in) && begin_aligned(l.kept);
+  const int64_t min_part = blocks ? 4096 : 128,
+                wanted = blocks ? kWantedParts : 16384;  // elements of a part, parts in all
+  int64_t parts = rows.numel >= wanted ? 1 : std::min(ceil_div(l.count, min_part), ceil_div(wanted, rows.numel));
+  if (parts < 1 || call.workspace_bytes() < kMaxBytes) parts = 1;
+  l.packed = blocks && along && line && has_packs<C>(l.in) && rows_aligned(l.kept);
   l.part = ceil_div(l.count, parts);
   if (parts > 1) l.part = ceil_div(l.part, 16) * 16;
   l.parts = parts = l.part > 0 ? ceil_div(l.count, l.part) : 1;
   auto* partial = parts > 1 ? call.workspace<typename Op::Acc>() : nullptr;
   if (blocks) {
     const int size = l.part >= 1024 ? 256 : l.part >= 256 ? 128 : 32;
-    launch<by_blocks<Op, C>>(call, {std::min(rows.numel * parts, 4 * kMostBlocks), size}, l, op, partial);
+    launch<by_blocks<Op, C>>(call, {std::min(rows.numel * parts, 4 * max_blocks(call)), size}, l, op, partial);
   } else {
-    launch<by_threads<Op, C>>(call, shape_for(rows.numel * parts, 128), l, op, partial);
+    launch<by_threads<Op, C>>(call, shape_for(call, rows.numel * parts, 128), l, op, partial);
   }
-  if (parts > 1) launch<join_parts<Op, C>>(call, shape_for(rows.numel, 128), l, op, partial);
+  if (parts > 1) launch<combine_parts<Op, C>>(call, shape_for(call, rows.numel, 128), l, op, partial);
   return TN_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What flags select, in order: blocks count, one block adds the counts up, and blocks write from where theirs begins.
+// Elements that flags select, in order: blocks count, one block scans the counts, and blocks write from their offsets.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace tenon::cuda {
 
 inline constexpr int kSelectionBlock = 256;
-inline constexpr int64_t kMostChunks = 1024;
-inline constexpr uint64_t kStartsBytes = (kMostChunks + 1) * sizeof(int64_t);
+inline constexpr int64_t kMaxChunks = 1024;
+inline constexpr uint64_t kStartsBytes = (kMaxChunks + 1) * sizeof(int64_t);
 
 inline int64_t chunk_of(int64_t n) {
-  return ceil_div(std::max<int64_t>(ceil_div(n, kMostChunks), 1024), kSelectionBlock) * kSelectionBlock;
+  return ceil_div(std::max<int64_t>(ceil_div(n, kMaxChunks), 1024), kSelectionBlock) * kSelectionBlock;
 }
 
 // Row-major elements, by chunks of whole blocks; starts[chunks] is the total.
@@ -34,10 +34,10 @@ struct Selection {
   }
 };
 
-// write(element, its place among the selected)
+// write(element, its position among the selected)
 template <class Write>
-__global__ void spread(Selection s, Write write) {
-  each_counted(s, [&](int64_t i, bool marked, int64_t to_here) {
+__global__ void scatter_selected(Selection s, Write write) {
+  for_each_counted(s, [&](int64_t i, bool marked, int64_t to_here) {
     if (marked) write(i, to_here - 1);
   });
 }
@@ -48,12 +48,12 @@ inline Selection select(const char* flags, sdk::DType dtype, int64_t n, int64_t*
   return {flags, code_of(dtype), static_cast<int32_t>(sdk::item_size(dtype)), n, chunk, ceil_div(n, chunk), starts};
 }
 
-// Puts all starts in place. s.n is not 0.
+// Computes all starts. s.n is not 0.
 inline void count_selected(const sdk::Call& call, const Selection& s) {
   launch<count_marks<Selection>>(call, {s.chunks, kSelectionBlock}, s);
   launch<add_up_counts<Selection>>(call, {1, 1024}, s);
 }
-// The same, and how many they are, for which the host waits.
+// The same; returns the total, for which the host waits.
 inline int64_t count_all(const sdk::Call& call, const Selection& s) {
   if (s.n == 0) return 0;
   count_selected(call, s);
@@ -63,8 +63,8 @@ inline int64_t count_all(const sdk::Call& call, const Selection& s) {
 }
 
 template <class Write>
-void spread_all(const sdk::Call& call, const Selection& s, const Write& write) {
-  launch<spread<Write>>(call, {s.chunks, kSelectionBlock}, s, write);
+void launch_scatter_selected(const sdk::Call& call, const Selection& s, const Write& write) {
+  launch<scatter_selected<Write>>(call, {s.chunks, kSelectionBlock}, s, write);
 }
 
 }  // namespace tenon::cuda

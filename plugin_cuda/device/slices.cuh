@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Slices of a dimension of a row-major tensor, compared element by element. Every NaN is a value of its own.
+// Slices of a dimension of a row-major tensor, compared element by element. Each NaN is distinct.
 #pragma once
 
 #include "plugin_cuda/device/order.cuh"
@@ -21,7 +21,7 @@ struct Slices {
     const char *x = at(a, e), *y = at(b, e);
     return key_of(x, code) != key_of(y, code) || is_nan(x, code);
   }
-  // Whether slice a comes before b; two NaN do not decide.
+  // Whether slice a comes before b; two NaN compare equal.
   TN_DEVICE bool before(int64_t a, int64_t b) const {
     for (int64_t e = 0; e < elements(); ++e) {
       const uint64_t x = key_of(at(a, e), code), y = key_of(at(b, e), code);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The sort of the device's library. tests/cuda/reference stands in for it where kernels are emulated.
+// CUB's radix sort; tests/cuda/reference replaces it where kernels are emulated.
 #pragma once
 
 #include "tenon/sdk/kernel.h"
@@ -13,7 +13,7 @@ struct Pairs {
   int64_t n;
 };
 
-// Scratch that sort_pairs() wants for n pairs, in bytes.
+// Bytes of scratch that sort_pairs() needs for n pairs.
 std::size_t sort_scratch(int64_t n);
 
 // Ascending by the lowest `bits` bits of the keys, stable.

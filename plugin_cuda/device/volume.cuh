@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Images and volumes with any strides, as [N, C, depth, height, width]: dimensions that a tensor has not got have one
+// Images and volumes with any strides, as [N, C, depth, height, width]: missing dimensions have one
 // element. A thread's element is found by 32-bit divisions where there are fewer than 2^31.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace tenon::cuda {
 
 inline constexpr int kVolumeDims = 5;
 
-// The number of the first spatial dimension, of nd, among five.
+// The index of the first of nd spatial dimensions among the five.
 inline constexpr int first_spatial(int nd) { return kVolumeDims - nd; }
 
-// The dimension of a tensor that is number k of the five; -1: none.
+// The dimension of a tensor that is dimension k of the five; -1: none.
 inline int dim_of(const sdk::Tensor& t, int nd, int k) {
   const int d = k >= first_spatial(nd) ? k - kVolumeDims + t.ndim() : k >= 2 ? -1 : k - 2 + t.ndim() - nd;
   return d >= 0 ? d : -1;
@@ -72,7 +72,7 @@ struct Extents {
   }
 };
 
-// Where the elements of a tensor lie.
+// The addresses of a tensor's elements.
 struct Volume {
   char* p = nullptr;
   int64_t stride[kVolumeDims] = {};  // bytes
@@ -84,14 +84,14 @@ struct Volume {
       stride[k] = d < 0 ? 0 : t.stride(d) * sdk::item_size(t.dtype());
     }
   }
-  // The plane in which a place lies.
+  // The plane of a place.
   TN_DEVICE char* plane(const Place& at) const { return p + at.at[0] * stride[0] + at.at[1] * stride[1]; }
   TN_DEVICE char* element(const Place& at) const {
     return plane(at) + at.at[2] * stride[2] + at.at[3] * stride[3] + at.at[4] * stride[4];
   }
 };
 
-// Whether all sizes leave 32-bit positions room for sums of a few.
+// Whether sums of a few 32-bit positions cannot overflow.
 inline bool fits_volume(const sdk::Tensor& t) {
   for (int64_t s : t.sizes()) {
     if (s > INT32_MAX / 4) return false;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Folds and scans of a warp's values, all 32 lanes present. `op` is associative and need not commute.
+// Reductions and scans of a warp's values, all 32 lanes present. `op` is associative and need not commute.
 #pragma once
 
 #include "plugin_cuda/device/device.cuh"
@@ -10,7 +10,7 @@ namespace tenon::cuda {
 TN_DEVICE int lane() { return static_cast<int>(threadIdx.x % kWarp); }
 TN_DEVICE int warp_in_block() { return static_cast<int>(threadIdx.x / kWarp); }
 
-// Values of any size that memcpy may copy: move(word) for each of their words.
+// move(word) for each 32-bit word of a trivially copyable value.
 template <class T, class Move>
 TN_DEVICE T shuffled(T v, Move move) {
   constexpr int kWords = static_cast<int>((sizeof(T) + 3) / 4);
@@ -35,7 +35,7 @@ TN_DEVICE T shuffle_from(T v, int source) {
 
 // In lane 0, in the order of the lanes.
 template <class T, class Op>
-TN_DEVICE T warp_fold(T v, Op op) {
+TN_DEVICE T warp_reduce(T v, Op op) {
   for (int k = 1; k < kWarp; k *= 2) {
     const T next = shuffle_down(v, k);
     v = op(v, next);
@@ -43,9 +43,9 @@ TN_DEVICE T warp_fold(T v, Op op) {
   return v;
 }
 
-// Of lane i: that of lanes 0 to i.
+// In lane i: of lanes 0 to i.
 template <class T, class Op>
-TN_DEVICE T warp_scan(T v, Op op) {
+TN_DEVICE T warp_inclusive_scan(T v, Op op) {
   for (int k = 1; k < kWarp; k *= 2) {
     const T before = shuffle_up(v, k);
     if (lane() >= k) v = op(before, v);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward. A transposed convolution is the gradient of a plain one by its input. What
-// cuDNN has no plan for is declined, so that kernels/convolution.cu serves.
+// convolution and convolution_backward. A transposed convolution is the gradient of a plain one by its input. Without
+// a plan of cuDNN the call is declined, and kernels/convolution.cu computes it.
 #include "tenon/sdk/ops/convolution.h"
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace sdk;
 
-// One spatial dimension becomes two, the first of them of size 1.
+// One spatial dimension becomes two, the first of size 1.
 void sizes_of(Tensor t, int64_t (&out)[5]) {
   const int nd = t.ndim() - 2, lead = nd == 1;
   out[0] = t.size(0);
@@ -40,7 +40,7 @@ ConvGeometry geometry(Tensor x, Tensor w, Tensor y, Ints stride, Ints padding, I
   return g;
 }
 
-// A description for the two functions of cuDNN that take no graph.
+// A tensor descriptor for the two functions outside of cuDNN's graph interface.
 class Plain {
  public:
   Plain(const int64_t* sizes, int64_t ndim, DType dtype, int index) {
@@ -63,27 +63,27 @@ class Plain {
   cudnnTensorDescriptor_t d_ = nullptr;
 };
 
-// One number for every channel of `image`.
+// One bias element per channel of `image`.
 struct BiasCall {
   int index;
   DnnHandle handle;
   int64_t image_sizes[5], bias_sizes[5];
-  double number[2];
-  float number_float[2];
+  double factors[2];
+  float factors_float[2];
   const bool wide;
   BiasCall(Tensor image, int index, cudaStream_t stream, double beta)
       : index(index),
         handle(index, stream),
-        number{1, beta},
-        number_float{1, static_cast<float>(beta)},
+        factors{1, beta},
+        factors_float{1, static_cast<float>(beta)},
         wide(image.dtype().bits == 64) {
     sizes_of(image, image_sizes);
     for (int64_t& s : bias_sizes) s = 1;
     bias_sizes[1] = image_sizes[1];
   }
   int64_t ndim(Tensor image) const { return image.ndim() == 3 ? 4 : image.ndim(); }
-  const void* alpha() const { return wide ? static_cast<const void*>(&number[0]) : &number_float[0]; }
-  const void* beta() const { return wide ? static_cast<const void*>(&number[1]) : &number_float[1]; }
+  const void* alpha() const { return wide ? static_cast<const void*>(&factors[0]) : &factors_float[0]; }
+  const void* beta() const { return wide ? static_cast<const void*>(&factors[1]) : &factors_float[1]; }
 };
 
 void add_bias(Tensor out, Tensor bias, int index, cudaStream_t stream) {
@@ -117,8 +117,8 @@ struct Forward {
         transposed(c->in[6].u.i64),
         g(geometry(transposed ? out : input, weight, transposed ? input : out, ints(c->in[3]), ints(c->in[4]),
                    ints(c->in[5]), is_deterministic(c))) {}
-  Way way() const { return transposed ? Way::BackwardData : Way::Forward; }
-  ConvPlaces at() const {
+  ConvOp op() const { return transposed ? ConvOp::BackwardData : ConvOp::Forward; }
+  ConvPointers at() const {
     return {(transposed ? out : input).data(), weight.data(), (transposed ? input : out).data()};
   }
   bool fits() const {
@@ -144,11 +144,11 @@ struct Backward {
         transposed(c->in[7].u.i64),
         g(geometry(transposed ? grad : input, weight, transposed ? input : grad, ints(c->in[4]), ints(c->in[5]),
                    ints(c->in[6]), is_deterministic(c))) {}
-  Way by_input() const { return transposed ? Way::Forward : Way::BackwardData; }
-  ConvPlaces at_input() const {
+  ConvOp input_op() const { return transposed ? ConvOp::Forward : ConvOp::BackwardData; }
+  ConvPointers at_input() const {
     return {(transposed ? grad : grad_input).data(), weight.data(), (transposed ? grad_input : grad).data()};
   }
-  ConvPlaces at_weight() const {
+  ConvPointers at_weight() const {
     return {(transposed ? grad : input).data(), grad_weight.data(), (transposed ? input : grad).data()};
   }
   bool fits() const {
@@ -162,14 +162,14 @@ struct Backward {
 // The plans of a call; false if cuDNN lacks one of them.
 bool plans_of(const Forward& f, ConvPlan& plan, int index, cudaStream_t s) {
   if (!f.fits()) return false;
-  plan = plan_of(f.g, f.way(), index, s, f.at());
+  plan = plan_of(f.g, f.op(), index, s, f.at());
   return plan.plan != nullptr;
 }
 bool plans_of(const Backward& b, ConvPlan (&plan)[2], int index, cudaStream_t s) {
   if (!b.fits()) return false;
-  if (b.grad_input.defined() && !(plan[0] = plan_of(b.g, b.by_input(), index, s, b.at_input())).plan) return false;
+  if (b.grad_input.defined() && !(plan[0] = plan_of(b.g, b.input_op(), index, s, b.at_input())).plan) return false;
   if (!b.grad_weight.defined()) return true;
-  plan[1] = plan_of(b.g, Way::BackwardWeights, index, s, b.at_weight());
+  plan[1] = plan_of(b.g, ConvOp::BackwardWeights, index, s, b.at_weight());
   return plan[1].plan != nullptr;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What cuDNN's graphs call the ways through a convolution: forward, to the data, to the weights.
+// The names in cuDNN's graph interface of the three convolution operations: forward, data gradient, weight gradient.
 #pragma once
 
 #include <cudnn.h>

@@ -16,9 +16,9 @@ namespace {
 using sdk::Error;
 
 constexpr int64_t kX = 'x', kW = 'w', kY = 'y';  // names of the tensors in a graph
-constexpr int64_t kMostWorkspace = int64_t{1} << 30;
-constexpr std::size_t kMostTimed = 8;  // plans that are tried where the fastest is wanted
-constexpr int kRuns = 3;               // of each, behind one that is not timed
+constexpr int64_t kMaxWorkspace = int64_t{1} << 30;
+constexpr std::size_t kMaxTimed = 8;  // plans that are timed with TENON_CONV_BENCHMARK
+constexpr int kRuns = 3;              // of each, after one that is not timed
 
 struct Handle {
   std::mutex lock;
@@ -35,18 +35,18 @@ Dnn& dnn() {
   return d;
 }
 
-// TENON_CONV_BENCHMARK, as the first convolution finds it. -1: none has come yet.
-std::atomic<int> g_measures{-1};
-bool measures() {
-  int on = g_measures.load(std::memory_order_relaxed);
+// TENON_CONV_BENCHMARK at the first convolution; -1: not read yet.
+std::atomic<int> g_benchmarks{-1};
+bool benchmarks() {
+  int on = g_benchmarks.load(std::memory_order_relaxed);
   if (on < 0) {
     const auto text = sdk::setting("CONV_BENCHMARK");
-    g_measures.store(on = text && !text->empty() && *text != "0", std::memory_order_relaxed);
+    g_benchmarks.store(on = text && !text->empty() && *text != "0", std::memory_order_relaxed);
   }
   return on != 0;
 }
 
-// A descriptor of cuDNN's; what fails before finalize() throws with the attribute's number.
+// A backend descriptor of cuDNN; errors before finalize() throw.
 class Descriptor {
  public:
   Descriptor(cudnnBackendDescriptorType_t type, int index) : index_(index) {
@@ -80,7 +80,7 @@ void describe_tensor(Descriptor& t, int64_t name, const int64_t* sizes, int64_t 
     strides[d] = step;
     step *= sizes[d];
   }
-  const int64_t alignment = 16;  // of every block of core's, and of its offsets below a device's alignment
+  const int64_t alignment = 16;  // that core's allocator guarantees for blocks and offsets
   t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &type);
   t.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes, ndim);
   t.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides, ndim);
@@ -101,8 +101,8 @@ void describe_convolution(Descriptor& c, const ConvGeometry& g, cudnnDataType_t 
   c.finalize_or_throw();
 }
 
-// TF32 where it is not asked for, and sums in any order where one order is: not by this engine.
-bool allowed(const Descriptor& config, const ConvGeometry& g, int index) {
+// Excludes engines that use TF32 without permission, or are nondeterministic in deterministic mode.
+bool is_allowed(const Descriptor& config, const ConvGeometry& g, int index) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, index);
   cudnnBackendDescriptor_t e = engine.get();
   int64_t n = 0;
@@ -130,29 +130,29 @@ struct Candidate {
   int64_t workspace = 0;
 };
 
-// The first of a heuristic's proposals that become plans, at most `most` of them.
+// The first of a heuristic's proposals that become plans, at most `max`.
 std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g, cudnnBackendHeurMode_t mode,
-                                  cudnnHandle_t handle, int index, std::size_t most) {
+                                  cudnnHandle_t handle, int index, std::size_t max) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, index);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
   if (heuristic.finalize() != CUDNN_STATUS_SUCCESS) return {};
-  constexpr int64_t kMost = 16;
+  constexpr int64_t kMaxConfigs = 16;
   std::vector<std::unique_ptr<Descriptor>> configs;
-  cudnnBackendDescriptor_t raw[kMost];
-  for (int64_t i = 0; i < kMost; ++i) {
+  cudnnBackendDescriptor_t raw[kMaxConfigs];
+  for (int64_t i = 0; i < kMaxConfigs; ++i) {
     configs.push_back(std::make_unique<Descriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, index));
     raw[i] = configs.back()->get();
   }
   int64_t n = 0;
-  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, &n,
-                               raw) != CUDNN_STATUS_SUCCESS) {
+  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                               kMaxConfigs, &n, raw) != CUDNN_STATUS_SUCCESS) {
     return {};
   }
   std::vector<Candidate> found;
-  for (int64_t i = 0; i < n && i < kMost && found.size() < most; ++i) {
+  for (int64_t i = 0; i < n && i < kMaxConfigs && found.size() < max; ++i) {
     Descriptor& config = *configs[static_cast<std::size_t>(i)];
-    if (!allowed(config, g, index)) continue;
+    if (!is_allowed(config, g, index)) continue;
     auto plan = std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, index);
     plan->set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
     plan->set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
@@ -161,24 +161,24 @@ std::vector<Candidate> candidates(const Descriptor& graph, const ConvGeometry& g
     check_dnn(cudnnBackendGetAttribute(plan->get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
                                        &bytes),
               "cudnnBackendGetAttribute", index);
-    if (bytes <= kMostWorkspace) found.push_back({std::move(plan), bytes});
+    if (bytes <= kMaxWorkspace) found.push_back({std::move(plan), bytes});
   }
   return found;
 }
 
-cudnnStatus_t try_execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, int index, const ConvPlaces& at,
+cudnnStatus_t try_execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, int index, const ConvPointers& at,
                           void* workspace) {
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, index);
   const int64_t names[] = {kX, kW, kY};
-  void* const places[] = {at.x, at.w, at.y};
+  void* const pointers[] = {at.x, at.w, at.y};
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names, 3);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, places, 3);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers, 3);
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace);
   pack.finalize_or_throw();
   return cudnnBackendExecute(handle, plan, pack.get());
 }
 
-// Two events, and memory for the time of a measurement.
+// Two events, and workspace for a measurement.
 class Stopwatch {
  public:
   explicit Stopwatch(int index) : index_(index) {
@@ -193,7 +193,7 @@ class Stopwatch {
   }
   ~Stopwatch() { release(); }
   Stopwatch(const Stopwatch&) = delete;
-  // False where the device has no room for it.
+  // False if the device is out of memory.
   bool reserve(int64_t bytes) {
     const cudaError_t status = bytes > 0 ? cudaMalloc(&memory_, static_cast<std::size_t>(bytes)) : cudaSuccess;
     if (status == cudaErrorMemoryAllocation) (void)cudaGetLastError();
@@ -223,13 +223,13 @@ class Stopwatch {
   void* memory_ = nullptr;
 };
 
-// Plans that fail when they run are left out; none may be left.
+// Skips plans that fail; the result may have none.
 Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index, cudaStream_t stream,
-                  const ConvPlaces& at) {
-  int64_t most = 0;
-  for (const Candidate& c : found) most = std::max(most, c.workspace);
+                  const ConvPointers& at) {
+  int64_t max = 0;
+  for (const Candidate& c : found) max = std::max(max, c.workspace);
   Stopwatch watch(index);
-  if (!watch.reserve(most)) return std::move(found.front());
+  if (!watch.reserve(max)) return std::move(found.front());
   Candidate best;
   float best_ms = 0;
   for (Candidate& c : found) {
@@ -247,9 +247,9 @@ Candidate fastest(std::vector<Candidate> found, cudnnHandle_t handle, int index,
   return best;
 }
 
-ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle, cudaStream_t stream,
-             const ConvPlaces* timed) {
-  const OperationNames& names = kOperations[static_cast<int>(way)];
+ConvPlan query_plan(const ConvGeometry& g, ConvOp op, int index, cudnnHandle_t handle, cudaStream_t stream,
+                    const ConvPointers* timed) {
+  const OperationNames& names = kOperations[static_cast<int>(op)];
   const cudnnDataType_t type = dnn_type(g.dtype);
   const cudnnDataType_t compute = type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   Descriptor x(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR, index),
@@ -266,27 +266,27 @@ ConvPlan ask(const ConvGeometry& g, Way way, int index, cudnnHandle_t handle, cu
   const double one[] = {1, 0};
   const float one_float[] = {1, 0};
   const bool wide = compute == CUDNN_DATA_DOUBLE;
-  const auto number = wide ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
-  operation.set(names.alpha, number, wide ? static_cast<const void*>(&one[0]) : &one_float[0]);
-  operation.set(names.beta, number, wide ? static_cast<const void*>(&one[1]) : &one_float[1]);
+  const auto scalar_type = wide ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
+  operation.set(names.alpha, scalar_type, wide ? static_cast<const void*>(&one[0]) : &one_float[0]);
+  operation.set(names.beta, scalar_type, wide ? static_cast<const void*>(&one[1]) : &one_float[1]);
   if (operation.finalize() != CUDNN_STATUS_SUCCESS) return {};
-  const cudnnBackendDescriptor_t op = operation.get();
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &op);
+  const cudnnBackendDescriptor_t operations = operation.get();
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &operations);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle);
   if (graph.finalize() != CUDNN_STATUS_SUCCESS) return {};
-  const std::size_t most = timed ? kMostTimed : 1;
-  std::vector<Candidate> found = candidates(graph, g, CUDNN_HEUR_MODE_A, handle, index, most);
-  if (found.empty()) found = candidates(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index, most);
+  const std::size_t max = timed ? kMaxTimed : 1;
+  std::vector<Candidate> found = candidates(graph, g, CUDNN_HEUR_MODE_A, handle, index, max);
+  if (found.empty()) found = candidates(graph, g, CUDNN_HEUR_MODE_FALLBACK, handle, index, max);
   if (found.empty()) return {};
   Candidate best = found.size() > 1 ? fastest(std::move(found), handle, index, stream, *timed) : std::move(found[0]);
   if (!best.plan) return {};
   return {best.plan->release(), best.workspace};
 }
 
-std::array<int64_t, 32> key_of(const ConvGeometry& g, Way way, int index, bool timed) {
+std::array<int64_t, 32> key_of(const ConvGeometry& g, ConvOp op, int index, bool timed) {
   std::array<int64_t, 32> key{};
   int64_t* at = key.data();
-  for (int64_t v : {static_cast<int64_t>(way), int64_t{index}, static_cast<int64_t>(sdk::dtype_key(g.dtype)), g.nd,
+  for (int64_t v : {static_cast<int64_t>(op), int64_t{index}, static_cast<int64_t>(sdk::dtype_key(g.dtype)), g.nd,
                     int64_t{g.deterministic}, int64_t{timed}}) {
     *at++ = v;
   }
@@ -305,7 +305,7 @@ bool is_capturing(cudaStream_t stream, int index) {
 
 void check_dnn(cudnnStatus_t status, const char* call, int index) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  check(cudaPeekAtLastError(), call, index);  // an error of the device says more
+  check(cudaPeekAtLastError(), call, index);  // a device error is more specific
   throw Error(TN_ERROR_BACKEND, call, " failed: ", cudnnGetErrorString(status));
 }
 
@@ -327,13 +327,13 @@ DnnHandle::DnnHandle(int index, cudaStream_t stream) {
   Handle* h;
   {
     std::lock_guard<std::mutex> hold(d.lock);
-    std::unique_ptr<Handle>& place = d.handles[{index, stream}];
-    if (!place) place = std::make_unique<Handle>();
-    h = place.get();
+    std::unique_ptr<Handle>& handle = d.handles[{index, stream}];
+    if (!handle) handle = std::make_unique<Handle>();
+    h = handle.get();
   }
   hold_ = std::unique_lock<std::mutex>(h->lock);
   if (!h->handle) {
-    UncapturedGuard free_to_make;
+    UncapturedGuard uncaptured;
     cudnnHandle_t made = nullptr;
     check_dnn(cudnnCreate(&made), "cudnnCreate", index);
     const cudnnStatus_t status = cudnnSetStream(made, stream);
@@ -344,10 +344,10 @@ DnnHandle::DnnHandle(int index, cudaStream_t stream) {
   handle_ = h->handle;
 }
 
-ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream, const ConvPlaces& at) {
+ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t stream, const ConvPointers& at) {
   Dnn& d = dnn();
-  bool timed = measures() && !g.deterministic;
-  auto key = key_of(g, way, index, timed);
+  bool timed = benchmarks() && !g.deterministic;
+  auto key = key_of(g, op, index, timed);
   const auto known = [&](ConvPlan& plan) {
     std::lock_guard<std::mutex> hold(d.lock);
     const auto it = d.plans.find(key);
@@ -357,21 +357,21 @@ ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream,
   };
   ConvPlan plan;
   if (known(plan)) return plan;
-  if (timed && is_capturing(stream, index)) {  // what the heuristics say, until a call that is not captured comes
+  if (timed && is_capturing(stream, index)) {  // the heuristic's plan, until a call outside of a capture
     timed = false;
-    key = key_of(g, way, index, false);
+    key = key_of(g, op, index, false);
     if (known(plan)) return plan;
   }
   const DnnHandle handle(index, stream);
-  UncapturedGuard free_to_make;
-  const ConvPlan made = ask(g, way, index, handle.get(), stream, timed ? &at : nullptr);
+  UncapturedGuard uncaptured;
+  const ConvPlan made = query_plan(g, op, index, handle.get(), stream, timed ? &at : nullptr);
   std::lock_guard<std::mutex> hold(d.lock);
   const auto [it, first] = d.plans.emplace(key, made);
   if (!first && made.plan) cudnnBackendDestroyDescriptor(made.plan);
   return it->second;
 }
 
-void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPlaces& at, void* workspace) {
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPointers& at, void* workspace) {
   const DnnHandle handle(index, stream);
   check_dnn(try_execute(handle.get(), plan.plan, index, at, workspace), "cudnnBackendExecute", index);
   launched(cudaSuccess, index, stream, "convolution of cuDNN");
@@ -381,12 +381,12 @@ std::string dnn_fault() {
   const std::size_t major = cudnnGetVersion() / 10000;
   if (major == CUDNN_MAJOR) return {};
   return sdk::join("libcudnn is of version ", major, ", this plugin was built with ", CUDNN_MAJOR,
-                   "; install that one or build the plugin again");
+                   "; install that one or rebuild the plugin");
 }
 
 void stop_dnn() {
   Dnn& d = dnn();
-  g_measures.store(-1);
+  g_benchmarks.store(-1);
   if (!forked()) {
     for (auto& [_, plan] : d.plans) {
       if (plan.plan) cudnnBackendDestroyDescriptor(plan.plan);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by cuDNN's graph interface: a plan for each geometry, found by its heuristics and kept. With
-// TENON_CONV_BENCHMARK it is the fastest of several.
+// Convolutions by cuDNN's graph interface: one cached plan per geometry, chosen by its heuristics, or with
+// TENON_CONV_BENCHMARK the fastest of several.
 #pragma once
 
 #include <cudnn.h>
@@ -16,8 +16,8 @@
 
 namespace tenon::cuda {
 
-// The three ways through one convolution; x is the wider side, w the weights, y the other one.
-enum class Way : int64_t { Forward, BackwardData, BackwardWeights };
+// The three operations of a convolution; x is its input, w the weights, y its output.
+enum class ConvOp : int64_t { Forward, BackwardData, BackwardWeights };
 
 struct ConvGeometry {
   sdk::DType dtype{};
@@ -28,11 +28,11 @@ struct ConvGeometry {
 };
 
 struct ConvPlan {
-  cudnnBackendDescriptor_t plan = nullptr;  // null: cuDNN has none for it
+  cudnnBackendDescriptor_t plan = nullptr;  // null: cuDNN has no plan
   int64_t workspace = 0;
 };
 
-// A handle for the work of one stream, for one thread at a time.
+// A handle for one stream, locked for one thread at a time.
 class DnnHandle {
  public:
   DnnHandle(int index, cudaStream_t stream);
@@ -43,15 +43,14 @@ class DnnHandle {
   cudnnHandle_t handle_;
 };
 
-// The three tensors' memory.
-struct ConvPlaces {
+// The memory of the three tensors.
+struct ConvPointers {
   void *x, *w, *y;
 };
 
-// Plans that are timed write the result's memory, so that it must hold nothing of worth yet. Never while the stream is
-// captured, nor where the order of sums must be the same in every run.
-ConvPlan plan_of(const ConvGeometry& g, Way way, int index, cudaStream_t stream, const ConvPlaces& at);
-void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPlaces& at, void* workspace);
+// Timing overwrites the result's memory. No plan is timed while the stream is captured, nor in deterministic mode.
+ConvPlan plan_of(const ConvGeometry& g, ConvOp op, int index, cudaStream_t stream, const ConvPointers& at);
+void execute(const ConvPlan& plan, int index, cudaStream_t stream, const ConvPointers& at, void* workspace);
 void check_dnn(cudnnStatus_t status, const char* call, int index);
 cudnnDataType_t dnn_type(sdk::DType d);
 

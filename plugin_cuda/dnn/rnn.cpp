@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// _fused_rnn and its gradient. The row's weights are the parameters one behind the other; they are copied to the places
-// that cuDNN has for them, and gradients back. What cuDNN does not do is declined, and done step by step.
+// _fused_rnn and its gradient. The operator's weights are all parameters, concatenated; they are copied to the offsets
+// that cuDNN wants, and gradients back. What cuDNN does not support is declined and decomposed into time steps.
 #include "plugin_cuda/dnn/plan.h"
 #include "plugin_cuda/dnn/rnn_plan.h"
 #include "plugin_cuda/runtime/runtime.h"
@@ -15,7 +15,7 @@ using namespace sdk;
 
 Tensor tensor(const tn_value& v) { return v.tag == TN_TAG_TENSOR ? Tensor(v.u.tensor) : Tensor(); }
 
-// The arguments that both rows have, the first of them argument `first`.
+// The arguments that both operators have, from argument `first` on.
 struct Rnn {
   Tensor input, weight, hx, cx;
   RnnGeometry g;
@@ -38,7 +38,7 @@ struct Rnn {
     g.hidden = hx.size(2);
     g.layers = hx.size(0) / g.directions();
   }
-  // Its sums have no fixed order.
+  // cuDNN's sums have no fixed order, so not in deterministic mode.
   bool fits(const tn_call* c) const {
     if (c->flags & TN_CALL_DETERMINISTIC) return false;
     for (uint32_t i = 0; i < c->n_in; ++i) {
@@ -49,11 +49,11 @@ struct Rnn {
   }
 };
 
-// Parts of a call's workspace.
+// Splits a call's workspace.
 class Parts {
  public:
   explicit Parts(void* base) : base_(static_cast<char*>(base)) {}
-  char* take(std::size_t bytes) {
+  char* allocate(std::size_t bytes) {
     char* const at = base_ ? base_ + used_ : nullptr;
     used_ += (bytes + 255) / 256 * 256;
     return at;
@@ -67,7 +67,8 @@ class Parts {
 
 struct ForwardParts {
   char *weights, *work;
-  ForwardParts(Parts& p, const RnnPlan& plan) : weights(p.take(plan.weights())), work(p.take(plan.workspace())) {}
+  ForwardParts(Parts& p, const RnnPlan& plan)
+      : weights(p.allocate(plan.weights())), work(p.allocate(plan.workspace())) {}
 };
 
 struct Backward : Rnn {
@@ -84,28 +85,29 @@ struct Backward : Rnn {
         grad_hx(tensor(c->out[2])),
         grad_cx(tensor(c->out[3])) {}
   // A reserve of another size is not from this kernel.
-  bool kept(const RnnPlan& plan) const {
+  bool has_reserve_of(const RnnPlan& plan) const {
     return reserve.dtype().bits == 8 && static_cast<std::size_t>(reserve.numel()) == plan.reserve();
   }
 };
 
-// cuDNN writes into the reserve, which may be needed once more; it computes the input's gradient in any case.
+// The reserve is copied, since cuDNN overwrites it; the input's gradient is always computed.
 struct BackwardParts {
   char *weights, *grad_weights, *work, *reserve, *grad_input;
   BackwardParts(Parts& p, const RnnPlan& plan, const Backward& b)
-      : weights(p.take(plan.weights())),
-        grad_weights(b.grad_weight.defined() ? p.take(plan.weights()) : nullptr),
-        work(p.take(plan.workspace())),
-        reserve(p.take(plan.reserve())),
-        grad_input(b.grad_input.defined() ? b.grad_input.data<char>()
-                                          : p.take(static_cast<std::size_t>(b.input.numel()) * b.g.dtype.bits / 8)) {}
+      : weights(p.allocate(plan.weights())),
+        grad_weights(b.grad_weight.defined() ? p.allocate(plan.weights()) : nullptr),
+        work(p.allocate(plan.workspace())),
+        reserve(p.allocate(plan.reserve())),
+        grad_input(b.grad_input.defined()
+                       ? b.grad_input.data<char>()
+                       : p.allocate(static_cast<std::size_t>(b.input.numel()) * b.g.dtype.bits / 8)) {}
 };
 
 void copy(void* to, const void* from, std::size_t bytes, int index, cudaStream_t s) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, s), "cudaMemcpyAsync", index);
 }
 
-// Between the runs may be gaps.
+// There may be gaps between the runs.
 void fill_weights(RnnPlan& plan, const Rnn& r, char* space, cudnnHandle_t handle, cudaStream_t s) {
   check(cudaMemsetAsync(space, 0, plan.weights(), s), "cudaMemsetAsync", r.index);
   for (const RnnPlan::Run& run : plan.runs(handle, space)) {
@@ -137,7 +139,7 @@ tn_status backward_workspace(tn_call* c, uint64_t* bytes) noexcept {
     const Backward b(c);
     DeviceGuard on(b.index);
     const RnnPlan* plan = plan_of(b, c);
-    if (!plan || !b.kept(*plan)) return TN_DECLINED;
+    if (!plan || !b.has_reserve_of(*plan)) return TN_DECLINED;
     Parts p(nullptr);
     (void)BackwardParts(p, *plan, b);
     *bytes = p.used();
@@ -177,7 +179,7 @@ tn_status fused_rnn(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor input, Te
 
 void weight_gradient(RnnPlan& plan, const Backward& b, const BackwardParts& parts, cudnnHandle_t handle,
                      cudaStream_t s) {
-  check(cudaMemsetAsync(parts.grad_weights, 0, plan.weights(), s), "cudaMemsetAsync", b.index);  // it adds
+  check(cudaMemsetAsync(parts.grad_weights, 0, plan.weights(), s), "cudaMemsetAsync", b.index);  // cuDNN accumulates
   check_dnn(cudnnRNNBackwardWeights_v8(handle, plan.rnn(), CUDNN_WGRAD_MODE_ADD, nullptr, plan.x(), b.input.data(),
                                        plan.h(), b.hx.data(), plan.y(), b.output.data(), plan.weights(),
                                        parts.grad_weights, plan.workspace(), parts.work, plan.reserve(), parts.reserve),
@@ -193,7 +195,7 @@ tn_status fused_rnn_backward(Call& call, Tensor, Tensor, Tensor, Tensor, Tensor,
   DeviceGuard on(b.index);
   cudaStream_t s = native(b.index, call.stream());
   RnnPlan* plan = plan_of(b, call.abi());
-  if (!plan || !b.kept(*plan)) return TN_DECLINED;
+  if (!plan || !b.has_reserve_of(*plan)) return TN_DECLINED;
   Parts p(call.workspace());
   const BackwardParts parts(p, *plan, b);
   const DnnHandle handle(b.index, s);

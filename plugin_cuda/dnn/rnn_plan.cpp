@@ -13,7 +13,8 @@ namespace {
 
 struct Plans {
   std::mutex lock;
-  std::map<std::tuple<int, bool, RnnGeometry>, std::unique_ptr<RnnPlan>> plans;  // by device and whether TF32 may be
+  std::map<std::tuple<int, bool, RnnGeometry>, std::unique_ptr<RnnPlan>>
+      plans;  // by device and whether TF32 is allowed
 };
 Plans& plans() {
   static auto& p = *new Plans;
@@ -94,7 +95,7 @@ void RnnPlan::add(cudnnHandle_t handle, const void* space, int64_t cell, int64_t
   const void* at = bias ? bias_at : matrix_at;
   run.space = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(space);
   if (!at || run.space + run.bytes > weights_) {
-    throw sdk::Error(TN_ERROR_BACKEND, "cudnnGetRNNWeightParams has no place for ", run.bytes, " bytes of cell ", cell,
+    throw sdk::Error(TN_ERROR_BACKEND, "cudnnGetRNNWeightParams has no room for ", run.bytes, " bytes of cell ", cell,
                      ", gate ", gate, " in a weight space of ", weights_);
   }
   Run* last = runs_.empty() ? nullptr : &runs_.back();
@@ -108,7 +109,7 @@ void RnnPlan::add(cudnnHandle_t handle, const void* space, int64_t cell, int64_t
 void RnnPlan::find_runs(cudnnHandle_t handle, const void* space) {
   std::size_t flat = 0;
   for (int64_t cell = 0; cell < g_.cells(); ++cell) {
-    // Of the input, of the hidden state, and the biases of both.
+    // Weights of the input and of the hidden state, then their biases.
     for (int part = 0; part < (g_.has_biases ? 4 : 2); ++part) {
       const int64_t input = cell < g_.directions() ? g_.features : g_.hidden * g_.directions();
       const int64_t width = part == 0 ? input : part == 1 ? g_.hidden : 1;
@@ -145,7 +146,7 @@ RnnPlan* rnn_plan(const RnnGeometry& g, int index, cudaStream_t stream) {
   std::unique_ptr<RnnPlan> made;
   try {
     const DnnHandle handle(index, stream);
-    UncapturedGuard free_to_make;
+    UncapturedGuard uncaptured;
     made = std::make_unique<RnnPlan>(g, index, handle.get());
   } catch (const RnnPlan::Unsupported&) {
   }

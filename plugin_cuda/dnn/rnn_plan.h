@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What cuDNN is told of recurrent layers: its descriptions of each geometry, kept, and where it wants each parameter.
+// cuDNN's descriptors of recurrent layers, cached per geometry, and the offsets of the parameters.
 #pragma once
 
 #include <cudnn.h>
@@ -15,7 +15,7 @@ namespace tenon::cuda {
 
 struct RnnGeometry {
   sdk::DType dtype{};
-  int64_t mode = 0;  // a cudnnRNNMode_t, whose numbers are the row's
+  int64_t mode = 0;  // a cudnnRNNMode_t; the operator has the same values
   int64_t time = 0, batch = 0, features = 0, hidden = 0, layers = 0;
   bool has_biases = false, bidirectional = false, train = false;
 
@@ -27,17 +27,17 @@ struct RnnGeometry {
 
 template <class Struct, auto destroy>
 struct DnnOwner {
-  struct Give {
+  struct Destroy {
     void operator()(Struct* d) const { destroy(d); }
   };
-  using type = std::unique_ptr<Struct, Give>;
+  using type = std::unique_ptr<Struct, Destroy>;
 };
 template <class Struct, auto destroy>
 using DnnOwned = typename DnnOwner<Struct, destroy>::type;
 
 class RnnPlan {
  public:
-  // A run of the row's flat weights and its place in cuDNN's space, in bytes.
+  // A run of the operator's flat weights and its offset in cuDNN's weight space, in bytes.
   struct Run {
     std::size_t flat, space, bytes;
   };
@@ -53,7 +53,7 @@ class RnnPlan {
   std::size_t weights() const { return weights_; }
   std::size_t workspace() const { return workspace_; }
   std::size_t reserve() const { return reserve_; }
-  // `space` is memory of weights() bytes; where it lies makes no difference.
+  // `space` is memory of weights() bytes, at any address.
   const std::vector<Run>& runs(cudnnHandle_t handle, const void* space);
 
  private:
@@ -72,7 +72,7 @@ class RnnPlan {
   std::vector<Run> runs_;
 };
 
-// Null: cuDNN has none for it. Valid until stop_rnn().
+// Null: cuDNN does not support it. Valid until stop_rnn().
 RnnPlan* rnn_plan(const RnnGeometry& g, int index, cudaStream_t stream);
 void stop_rnn();
 

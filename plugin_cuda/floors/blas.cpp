@@ -36,9 +36,9 @@ void fill(const Memory& m, int64_t elements, int width, bool brain) {
 namespace {
 
 constexpr uint64_t kWorkspace = uint64_t{32} << 20;
-constexpr int kMostWays = 8;
+constexpr int kMaxAlgos = 8;
 
-// As cuBLAS has it, by columns: out' = b' a'.
+// Column-major, as cuBLAS computes: out' = b' a'.
 struct Product {
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDescOpaque_t desc;
@@ -46,8 +46,8 @@ struct Product {
   bool good = true;
 
   Product(cudaDataType_t type, int64_t batch, int64_t m, int64_t k, int64_t n) {
-    need(cublasLtCreate(&handle));
-    need(cublasLtMatmulDescInit(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    check(cublasLtCreate(&handle));
+    check(cublasLtMatmulDescInit(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     matrix(first, type, n, k, batch);
     matrix(second, type, k, m, batch);
     matrix(out, type, n, m, batch);
@@ -56,15 +56,15 @@ struct Product {
     if (handle) cublasLtDestroy(handle);
   }
   Product(const Product&) = delete;
-  void need(cublasStatus_t s) { good = good && s == CUBLAS_STATUS_SUCCESS; }
+  void check(cublasStatus_t s) { good = good && s == CUBLAS_STATUS_SUCCESS; }
 
  private:
   void matrix(cublasLtMatrixLayoutOpaque_t& l, cudaDataType_t type, int64_t rows, int64_t columns, int64_t batch) {
-    need(cublasLtMatrixLayoutInit(&l, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows));
+    check(cublasLtMatrixLayoutInit(&l, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows));
     const auto count = static_cast<int32_t>(batch);
     const int64_t apart = rows * columns;
-    need(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
-    need(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart));
+    check(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+    check(cublasLtMatrixLayoutSetAttribute(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart));
   }
 };
 
@@ -76,14 +76,14 @@ double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int
   if (!p.good || !a.p || !b.p || !out.p || !work.p) return -1;
   fill(a, batch * m * k, width, type == TENON_FLOOR_BFLOAT16);
   fill(b, batch * k * n, width, type == TENON_FLOOR_BFLOAT16);
-  cublasLtMatmulPreferenceOpaque_t wish;
-  p.need(cublasLtMatmulPreferenceInit(&wish));
-  p.need(cublasLtMatmulPreferenceSetAttribute(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
-                                              sizeof kWorkspace));
-  cublasLtMatmulHeuristicResult_t ways[kMostWays];
+  cublasLtMatmulPreferenceOpaque_t preference;
+  p.check(cublasLtMatmulPreferenceInit(&preference));
+  p.check(cublasLtMatmulPreferenceSetAttribute(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace,
+                                               sizeof kWorkspace));
+  cublasLtMatmulHeuristicResult_t algos[kMaxAlgos];
   int found = 0;
-  p.need(cublasLtMatmulAlgoGetHeuristic(p.handle, &p.desc, &p.first, &p.second, &p.out, &p.out, &wish, kMostWays, ways,
-                                        &found));
+  p.check(cublasLtMatmulAlgoGetHeuristic(p.handle, &p.desc, &p.first, &p.second, &p.out, &p.out, &preference, kMaxAlgos,
+                                         algos, &found));
   if (!p.good) return -1;
   double best = -1;
   const float one = 1, zero = 0;
@@ -91,7 +91,7 @@ double matmul_ms(tenon_floor_type type, int64_t batch, int64_t m, int64_t k, int
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     const double ms = device_ms(5, [&] {
       const cublasStatus_t s = cublasLtMatmul(p.handle, &p.desc, &one, b.p, &p.first, a.p, &p.second, &zero, out.p,
-                                              &p.out, out.p, &p.out, &ways[i].algo, work.p, kWorkspace, nullptr);
+                                              &p.out, out.p, &p.out, &algos[i].algo, work.p, kWorkspace, nullptr);
       if (s != CUBLAS_STATUS_SUCCESS) status = s;
     });
     if (status == CUBLAS_STATUS_SUCCESS && ms >= 0 && (best < 0 || ms < best)) best = ms;

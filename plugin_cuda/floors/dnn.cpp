@@ -16,37 +16,37 @@ namespace tenon::floors {
 namespace {
 
 constexpr int64_t kX = 1, kW = 2, kY = 3;  // names of the tensors
-constexpr int64_t kMostWays = 16;
+constexpr int64_t kMaxEngines = 16;
 
-// A descriptor. What fails is told by good().
+// A descriptor; finalize() returns whether all calls succeeded.
 class Part {
  public:
-  explicit Part(cudnnBackendDescriptorType_t type) { need(cudnnBackendCreateDescriptor(type, &d_)); }
+  explicit Part(cudnnBackendDescriptorType_t type) { check(cudnnBackendCreateDescriptor(type, &d_)); }
   ~Part() {
     if (d_) cudnnBackendDestroyDescriptor(d_);
   }
   Part(const Part&) = delete;
   template <class T>
   Part& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T* values, int64_t n = 1) {
-    need(cudnnBackendSetAttribute(d_, name, type, n, values));
+    check(cudnnBackendSetAttribute(d_, name, type, n, values));
     return *this;
   }
   Part& set(cudnnBackendAttributeName_t name, const Part& other) {
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &other.d_);
   }
   template <class T>
-  int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, T* values, int64_t most = 1) {
+  int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, T* values, int64_t max = 1) {
     int64_t n = 0;
-    return cudnnBackendGetAttribute(d_, name, type, most, &n, values) == CUDNN_STATUS_SUCCESS ? n : 0;
+    return cudnnBackendGetAttribute(d_, name, type, max, &n, values) == CUDNN_STATUS_SUCCESS ? n : 0;
   }
   bool finalize() {
-    need(cudnnBackendFinalize(d_));
+    check(cudnnBackendFinalize(d_));
     return good_;
   }
   cudnnBackendDescriptor_t raw() const { return d_; }
 
  private:
-  void need(cudnnStatus_t s) { good_ = good_ && s == CUDNN_STATUS_SUCCESS; }
+  void check(cudnnStatus_t s) { good_ = good_ && s == CUDNN_STATUS_SUCCESS; }
   cudnnBackendDescriptor_t d_ = nullptr;
   bool good_ = true;
 };
@@ -82,8 +82,8 @@ void describe(Part& conv, int64_t padding) {
       .finalize();
 }
 
-// TF32 is left out, as ours is measured without it.
-bool rounds(Part& config) {
+// Engines with TF32 are excluded, as ours is measured without it.
+bool uses_tf32(Part& config) {
   Part engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t e = engine.raw();
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
@@ -99,8 +99,8 @@ bool rounds(Part& config) {
   });
 }
 
-// Milliseconds by one engine; negative: it does not do this.
-double engine_ms(cudnnHandle_t handle, Part& config, void* const (&places)[3]) {
+// Milliseconds by one engine; negative: not supported.
+double engine_ms(cudnnHandle_t handle, Part& config, void* const (&pointers)[3]) {
   Part plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle);
   if (!plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config).finalize()) return -1;
@@ -109,7 +109,7 @@ double engine_ms(cudnnHandle_t handle, Part& config, void* const (&places)[3]) {
   const Memory work(bytes);
   const int64_t names[] = {kX, kW, kY};
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names, 3)
-      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, places, 3);
+      .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers, 3);
   if (!work.p || !pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &work.p).finalize()) return -1;
   bool good = true;
   const double ms =
@@ -117,7 +117,8 @@ double engine_ms(cudnnHandle_t handle, Part& config, void* const (&places)[3]) {
   return good ? ms : -1;
 }
 
-double way_ms(cudnnHandle_t handle, const cuda::OperationNames& names, const Shapes& s, void* const (&places)[3]) {
+double operation_ms(cudnnHandle_t handle, const cuda::OperationNames& names, const Shapes& s,
+                    void* const (&pointers)[3]) {
   Part x(CUDNN_BACKEND_TENSOR_DESCRIPTOR), w(CUDNN_BACKEND_TENSOR_DESCRIPTOR), y(CUDNN_BACKEND_TENSOR_DESCRIPTOR),
       conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), operation(names.type), graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   describe(x, kX, s.image);
@@ -137,15 +138,15 @@ double way_ms(cudnnHandle_t handle, const cuda::OperationNames& names, const Sha
     if (!heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode).finalize()) continue;
     std::vector<std::unique_ptr<Part>> configs;
     std::vector<cudnnBackendDescriptor_t> raw;
-    for (int64_t i = 0; i < kMostWays; ++i) {
+    for (int64_t i = 0; i < kMaxEngines; ++i) {
       configs.push_back(std::make_unique<Part>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
       raw.push_back(configs.back()->raw());
     }
-    const int64_t n = std::min(
-        kMostWays, heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw.data(), kMostWays));
+    const int64_t n = std::min(kMaxEngines, heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                                          raw.data(), kMaxEngines));
     for (int64_t i = 0; i < n; ++i) {
       Part& config = *configs[static_cast<size_t>(i)];
-      const double ms = rounds(config) ? -1 : engine_ms(handle, config, places);
+      const double ms = uses_tf32(config) ? -1 : engine_ms(handle, config, pointers);
       if (ms >= 0 && (best < 0 || ms < best)) best = ms;
     }
   }
@@ -158,10 +159,10 @@ double conv_ms(const Shapes& s) {
   if (!x.p || !w.p || !y.p || cudnnCreate(&handle) != CUDNN_STATUS_SUCCESS) return -1;
   fill(x, Shapes::count(s.image), 4, false);
   fill(w, Shapes::count(s.filter), 4, false);
-  void* const places[] = {x.p, w.p, y.p};
+  void* const pointers[] = {x.p, w.p, y.p};
   double total = 0;
   for (const cuda::OperationNames& names : cuda::kOperations) {
-    const double ms = way_ms(handle, names, s, places);
+    const double ms = operation_ms(handle, names, s, pointers);
     total = ms < 0 || total < 0 ? -1 : total + ms;
   }
   cudnnDestroy(handle);

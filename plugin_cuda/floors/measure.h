@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the floors share: memory, and time on the device.
+// Shared by the lower bounds: memory and timing on the device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 
 namespace tenon::floors {
 
-// Zeroed memory of the device; null where it has no room.
+// Zeroed device memory; null if out of memory.
 struct Memory {
   void* p = nullptr;
   explicit Memory(int64_t bytes) {
@@ -26,7 +26,7 @@ struct Memory {
   }
 };
 
-// Milliseconds of one of `times` runs on the default stream, behind one that is not timed. Negative: it failed.
+// Milliseconds of one of `times` runs on the default stream, after one that is not timed. Negative: failed.
 template <class F>
 double device_ms(int times, F run) {
   cudaEvent_t begin = nullptr, end = nullptr;
@@ -45,8 +45,8 @@ double device_ms(int times, F run) {
   return ms < 0 ? -1 : ms / times;
 }
 
-// Numbers in [0, 1): a multiplier of zeros draws less power, and runs faster for it. Width: bytes an element, 4 or 2;
-// those of 2 bytes are float16, or bfloat16.
+// Random values in [0, 1): products of zeros draw less power and run faster. Width: bytes per element, 4 or 2; 2-byte
+// elements are float16, or bfloat16 if `brain`.
 void fill(const Memory& m, int64_t elements, int width, bool brain);
 
 }  // namespace tenon::floors

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A product by cuSPARSE, which nothing of ours links: it is opened where the toolkit's libraries have it.
+// A product by cuSPARSE, which is not linked but opened at run time if the toolkit has it.
 #include <dlfcn.h>
 
 #include "plugin_cuda/floors/floors.h"
@@ -58,19 +58,19 @@ double tenon_floor_cusparse_ms(int64_t rows, int64_t each, int64_t k) {
   cusparseDnMatDescr_t right = nullptr, out = nullptr;
   const auto index = CUSPARSE_INDEX_32I;
   const auto as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  const auto way = CUSPARSE_SPMM_CSR_ALG2;  // for row-major matrices, in a fixed order
+  const auto algo = CUSPARSE_SPMM_CSR_ALG2;  // for row-major matrices, in a fixed order
   const float one = 1, none = 0;
   size_t bytes = 0;
   bool well = lib.CreateCsr(&left, rows, rows, rows * each, at.p, column.p, values.p, index, index,
                             CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F) == 0 &&
               lib.CreateDnMat(&right, rows, k, k, b.p, CUDA_R_32F, CUSPARSE_ORDER_ROW) == 0 &&
               lib.CreateDnMat(&out, rows, k, k, c.p, CUDA_R_32F, CUSPARSE_ORDER_ROW) == 0 &&
-              lib.SpMM_bufferSize(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, way, &bytes) == 0;
+              lib.SpMM_bufferSize(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo, &bytes) == 0;
   const Memory buffer(static_cast<int64_t>(bytes) + 1);
   well =
-      well && lib.SpMM_preprocess(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, way, buffer.p) == 0;
+      well && lib.SpMM_preprocess(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo, buffer.p) == 0;
   const auto run = [&] {
-    well = well && lib.SpMM(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, way, buffer.p) == 0;
+    well = well && lib.SpMM(handle, as_is, as_is, &one, left, right, &none, out, CUDA_R_32F, algo, buffer.p) == 0;
   };
   const double ms = tenon::floors::device_ms(5, run);
   if (out) lib.DestroyDnMat(out);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What each workshop of a kernel needs: memory, launches and times. On a device under nvcc; in the emulator, which only checks,
-// under TENON_CUDA_EMULATED.
+// Memory, launches and timing for kernels in development: on a device under nvcc, or in the emulator, which only
+// checks, under TENON_CUDA_EMULATED.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline bool has_device() {
 #endif
 }
 
-// n elements of the device, or of the host for the emulator, in an allocation of their own.
+// n elements on the device, or on the host for the emulator, in an allocation of their own.
 template <class T>
 class Buffer {
  public:
@@ -57,14 +57,14 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   T* get() const { return p_; }
-  void put(const std::vector<T>& from) { copy(p_, from.data()); }
-  std::vector<T> take() const {
+  void upload(const std::vector<T>& from) { copy(p_, from.data()); }
+  std::vector<T> download() const {
     std::vector<T> out(n_);
     copy(out.data(), p_);
     return out;
   }
-  // Every bit set: a value that no kernel left there may pass for one.
-  void spoil() {
+  // Sets every bit, so that elements which no kernel writes are wrong.
+  void poison() {
 #if defined(TENON_CUDA_EMULATED)
     std::memset(static_cast<void*>(p_), 0xff, n_ * sizeof(T));
 #else
@@ -90,9 +90,9 @@ void start_as(void (*)(P...), int64_t grid, int block, P... args) {
   const emulator::Launch how{"kernel_lab", {static_cast<unsigned>(grid)}, {static_cast<unsigned>(block)}, 0};
   emulator::run(how, [&] { Kernel(args...); });
 #else
-  void* places[] = {static_cast<void*>(&args)..., nullptr};
+  void* pointers[] = {static_cast<void*>(&args)..., nullptr};
   const dim3 g(static_cast<unsigned>(grid)), b(static_cast<unsigned>(block));
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), g, b, places, 0, nullptr), "launch");
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(Kernel), g, b, pointers, 0, nullptr), "launch");
 #endif
 }
 
@@ -101,7 +101,7 @@ void start(int64_t grid, int block, A... args) {
   start_as<Kernel>(Kernel, grid, block, args...);
 }
 
-// Milliseconds of one run: the least of several, each long enough to be timed.
+// Milliseconds of one run: the minimum of several measurements.
 template <class F>
 double milliseconds(F&& run) {
 #if defined(TENON_CUDA_EMULATED)
@@ -128,8 +128,8 @@ double milliseconds(F&& run) {
 #endif
 }
 
-// GB/s of a copy that reads and writes `bytes` in sum: the floor of what moves as many.
-inline double copy_floor(std::size_t bytes) {
+// GB/s of a copy that reads and writes `bytes` in total: the upper bound for kernels that move as many.
+inline double copy_rate(std::size_t bytes) {
 #if defined(TENON_CUDA_EMULATED)
   (void)bytes;
   return 0;
@@ -142,17 +142,17 @@ inline double copy_floor(std::size_t bytes) {
 #endif
 }
 
-// A version on one shape; true when its values are the reference's.
+// A version on one shape; true if its values are the reference's.
 struct Report {
   const char* kernel;
   const char* shape;
-  double floor;
+  double copy_rate;
   bool print(const char* version, double error, double limit, std::size_t bytes, double ms) const {
     const bool right = error <= limit;  // a NaN is not
     std::printf("%-9s %-12s %-34s %-5s error %.1e", kernel, shape, version, right ? "right" : "WRONG", error);
     if (kMeasures) {
       const double rate = static_cast<double>(bytes) / ms * 1e-6;
-      std::printf("  %6.0f GB/s, %3.0f %% of a copy", rate, 100 * rate / floor);
+      std::printf("  %6.0f GB/s, %3.0f %% of a copy", rate, 100 * rate / copy_rate);
     }
     std::printf("\n");
     return right;

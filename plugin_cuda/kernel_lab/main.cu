@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel, every version: right or wrong, and how near it comes to a copy of the same bytes.
+// Checks every version of every kernel, and compares its bandwidth with a copy of the same bytes.
 #include "plugin_cuda/kernel_lab/kernel_lab.cuh"
 
 namespace tenon::cuda::kernel_lab {

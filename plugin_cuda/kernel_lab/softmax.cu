@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Softmax of the rows of a dense float matrix. Each version says what it does better than the one before.
+// Softmax of the rows of a dense float matrix. Each version says what it improves on the one before.
 #include <cmath>
 #include <string>
 
@@ -10,25 +10,25 @@
 namespace tenon::cuda::kernel_lab {
 namespace {
 
-struct Larger {
+struct Max {
   TN_HD float operator()(float a, float b) const { return a < b ? b : a; }
 };
-struct Plus {
+struct Add {
   TN_HD float operator()(float a, float b) const { return a + b; }
 };
 
-// 1: a block a row, and the row is read three times.
+// 1: one block per row; the row is read three times.
 __global__ void three_passes(const float* in, float* out, int cols) {
   const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
   float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
-  float most = -INFINITY;
-  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) most = Larger{}(most, x[i]);
-  most = block_fold(most, -INFINITY, Larger{});
+  float max = -INFINITY;
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) max = Max{}(max, x[i]);
+  max = block_reduce(max, -INFINITY, Max{});
   float sum = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) sum += expf(x[i] - most);
-  sum = block_fold(sum, 0.f, Plus{});
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) sum += expf(x[i] - max);
+  sum = block_reduce(sum, 0.f, Add{});
   for (int i = static_cast<int>(threadIdx.x); i < cols; i += static_cast<int>(blockDim.x)) {
-    y[i] = expf(x[i] - most) / sum;
+    y[i] = expf(x[i] - max) / sum;
   }
 }
 
@@ -38,37 +38,37 @@ struct alignas(16) Four {
 
 // The largest value so far, and the sum of the exponentials below it.
 struct State {
-  float most, sum;
+  float max, sum;
 };
-struct Join {
+struct Combine {
   TN_HD State operator()(const State& a, const State& b) const {
-    const float most = a.most < b.most ? b.most : a.most;
-    if (most == -INFINITY) return {most, 0};
-    return {most, a.sum * expf(a.most - most) + b.sum * expf(b.most - most)};
+    const float max = a.max < b.max ? b.max : a.max;
+    if (max == -INFINITY) return {max, 0};
+    return {max, a.sum * expf(a.max - max) + b.sum * expf(b.max - max)};
   }
 };
 
-// 2: the sum is corrected where a larger value appears, so that the row is read twice, sixteen bytes at a time.
+// 2: the sum is rescaled when a larger value appears, so that the row is read twice, sixteen bytes at a time.
 __global__ void two_passes(const float* in, float* out, int cols) {
   const Four* x = reinterpret_cast<const Four*>(in + static_cast<int64_t>(blockIdx.x) * cols);
   Four* y = reinterpret_cast<Four*>(out + static_cast<int64_t>(blockIdx.x) * cols);
   State s{-INFINITY, 0};
   for (int i = static_cast<int>(threadIdx.x); i < cols / 4; i += static_cast<int>(blockDim.x)) {
     const Four f = x[i];
-    float most = s.most, sum = 0;
-    for (float v : f.v) most = Larger{}(most, v);
-    for (float v : f.v) sum += expf(v - most);
-    s = {most, s.sum * expf(s.most - most) + sum};
+    float max = s.max, sum = 0;
+    for (float v : f.v) max = Max{}(max, v);
+    for (float v : f.v) sum += expf(v - max);
+    s = {max, s.sum * expf(s.max - max) + sum};
   }
-  s = block_fold(s, State{-INFINITY, 0}, Join{});
+  s = block_reduce(s, State{-INFINITY, 0}, Combine{});
   for (int i = static_cast<int>(threadIdx.x); i < cols / 4; i += static_cast<int>(blockDim.x)) {
     Four f = x[i];
-    for (float& v : f.v) v = expf(v - s.most) / s.sum;
+    for (float& v : f.v) v = expf(v - s.max) / s.sum;
     y[i] = f;
   }
 }
 
-// 3: a warp a row, which stays in registers: read once, no shared memory, no barrier. Rows of up to 128 * N.
+// 3: one warp per row, in registers: read once, no shared memory, no barrier. Rows of up to 128 * N.
 template <int N>
 __global__ void in_registers(const float* in, float* out, int64_t rows, int cols) {
   const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + warp_in_block();
@@ -76,20 +76,20 @@ __global__ void in_registers(const float* in, float* out, int64_t rows, int cols
   const Four* x = reinterpret_cast<const Four*>(in + row * cols);
   Four* y = reinterpret_cast<Four*>(out + row * cols);
   Four f[N];
-  float most = -INFINITY, sum = 0;
+  float max = -INFINITY, sum = 0;
   TN_UNROLL(N)
   for (int k = 0; k < N; ++k) {
     if (lane() + k * kWarp >= cols / 4) continue;
     f[k] = x[lane() + k * kWarp];
-    for (float v : f[k].v) most = Larger{}(most, v);
+    for (float v : f[k].v) max = Max{}(max, v);
   }
-  most = shuffle_from(warp_fold(most, Larger{}), 0);
+  max = shuffle_from(warp_reduce(max, Max{}), 0);
   TN_UNROLL(N)
   for (int k = 0; k < N; ++k) {
     if (lane() + k * kWarp >= cols / 4) continue;
-    for (float& v : f[k].v) sum += v = expf(v - most);
+    for (float& v : f[k].v) sum += v = expf(v - max);
   }
-  const float scale = 1 / shuffle_from(warp_fold(sum, Plus{}), 0);
+  const float scale = 1 / shuffle_from(warp_reduce(sum, Add{}), 0);
   TN_UNROLL(N)
   for (int k = 0; k < N; ++k) {
     if (lane() + k * kWarp >= cols / 4) continue;
@@ -118,11 +118,11 @@ std::vector<float> reference(const std::vector<float>& x, const Matrix& m) {
   std::vector<float> y(x.size());
   for (int64_t r = 0; r < m.rows; ++r) {
     const float* row = x.data() + r * m.cols;
-    const double most = *std::max_element(row, row + m.cols);
+    const double max = *std::max_element(row, row + m.cols);
     double sum = 0;
-    for (int i = 0; i < m.cols; ++i) sum += std::exp(row[i] - most);
+    for (int i = 0; i < m.cols; ++i) sum += std::exp(row[i] - max);
     for (int i = 0; i < m.cols; ++i) {
-      y[static_cast<std::size_t>(r * m.cols + i)] = static_cast<float>(std::exp(row[i] - most) / sum);
+      y[static_cast<std::size_t>(r * m.cols + i)] = static_cast<float>(std::exp(row[i] - max) / sum);
     }
   }
   return y;
@@ -142,27 +142,27 @@ void warps(const float* x, float* y, const Matrix& m) {
   start<in_registers<N>>((m.rows + 3) / 4, 128, x, y, m.rows, m.cols);
 }
 
-bool climb(const Matrix& m) {
+bool check_versions(const Matrix& m) {
   const std::vector<float> x = values(m), wanted = reference(x, m);
   Buffer<float> in(x.size()), out(x.size());
-  in.put(x);
+  in.upload(x);
   const std::size_t bytes = 2 * sizeof(float) * x.size();
   const std::string shape = std::to_string(m.rows) + "x" + std::to_string(m.cols);
-  const Report report{"softmax", shape.c_str(), copy_floor(bytes)};
+  const Report report{"softmax", shape.c_str(), copy_rate(bytes)};
   const float* from = in.get();
   float* to = out.get();
   bool right = true;
   const auto version = [&](const char* name, const std::function<void()>& run) {
-    out.spoil();
+    out.poison();
     run();
-    const double error = worst(out.take(), wanted);
+    const double error = worst(out.download(), wanted);
     right &= report.print(name, error, 1e-5, bytes, milliseconds(run));
   };
-  version("1 a block a row, three passes", [&] { start<three_passes>(m.rows, 256, from, to, m.cols); });
+  version("1 one block per row, three passes", [&] { start<three_passes>(m.rows, 256, from, to, m.cols); });
   if (m.cols % 4 != 0) return right;  // rows are not aligned for what follows
   version("2 sixteen bytes, two passes", [&] { start<two_passes>(m.rows, 256, from, to, m.cols); });
   if (m.cols > 1024) return right;
-  version("3 a warp a row, in registers", [&] { m.cols <= 256 ? warps<2>(from, to, m) : warps<8>(from, to, m); });
+  version("3 one warp per row, in registers", [&] { m.cols <= 256 ? warps<2>(from, to, m) : warps<8>(from, to, m); });
   return right;
 }
 
@@ -172,9 +172,9 @@ bool softmax() {
   bool right = true;
   const std::vector<Matrix> few{{5, 33}, {7, 256}, {3, 1000}, {2, 2052}};
   const std::vector<Matrix> many{{1 << 18, 128}, {1 << 15, 1024}, {1 << 13, 4096}, {4096, 1001}};
-  for (const Matrix& m : few) right &= climb(m);
+  for (const Matrix& m : few) right &= check_versions(m);
   if (kMeasures) {
-    for (const Matrix& m : many) right &= climb(m);
+    for (const Matrix& m : many) right &= check_versions(m);
   }
   return right;
 }

@@ -17,9 +17,9 @@ namespace {
 
 using namespace sdk;
 
-// What the sum of a window is divided by.
+// The divisor of a window's sum.
 struct Divisor {
-  int64_t fixed = 0;  // unless it is 0
+  int64_t fixed = 0;  // 0: computed from the window
   bool include_pad = false;
 
   TN_DEVICE int64_t along(const Pool& p, int d, int32_t o) const {
@@ -39,9 +39,9 @@ struct Mean {
   E elements;
   Volume out;
   Divisor divisor;
-  TN_DEVICE C none() const { return C(0); }
-  TN_DEVICE C take(C sum, C v, int32_t) const { return sum + v; }
-  TN_DEVICE C join(C a, C b) const { return a + b; }
+  TN_DEVICE C identity() const { return C(0); }
+  TN_DEVICE C reduce(C sum, C v, int32_t) const { return sum + v; }
+  TN_DEVICE C combine(C a, C b) const { return a + b; }
   TN_DEVICE void put(const Pool& p, const Place& o, C sum) const {
     elements.put(out.element(o), sum / static_cast<C>(divisor.of(p, o.at[2], o.at[3], o.at[4])));
   }
@@ -80,7 +80,7 @@ tn_status forward(const Call& call, const Tensor& out, const Tensor& self, int n
   PoolForward f{{}, Volume(self, nd), Extents(out, nd)};
   if (!make_pool(&f.pool, self, out, nd, windows)) return TN_DECLINED;
   with_elements(out.dtype(), [&](auto elements) {
-    fold_windows(call, f, elements, Mean<decltype(elements)>{elements, Volume(out, nd), divisor});
+    reduce_windows(call, f, elements, Mean<decltype(elements)>{elements, Volume(out, nd), divisor});
   });
   return TN_OK;
 }
@@ -92,7 +92,7 @@ tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, int 
   Backward b{{}, Volume(grad, nd), Volume(out, nd), Extents(out, nd), divisor};
   if (!make_pool(&b.pool, out, grad, nd, windows)) return TN_DECLINED;
   with_elements(out.dtype(), [&](auto elements) {
-    launch<gather<decltype(elements)>>(call, shape_for(b.inputs.numel), b, elements);
+    launch<gather<decltype(elements)>>(call, shape_for(call, b.inputs.numel), b, elements);
   });
   return TN_OK;
 }

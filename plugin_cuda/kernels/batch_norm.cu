@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation and its gradient: sums over parts of the channels, a block a channel that joins them in double,
-// and a pass over the elements.
+// Batch normalization and its gradient: sums over parts of the channels, one block per channel that combines them in
+// double, and a pass over the elements.
 #include <cmath>
 
 #include "plugin_cuda/device/planes.cuh"
@@ -29,7 +29,7 @@ struct Train {
   double momentum, eps;
 };
 
-TN_DEVICE void move(const Dense& running, int64_t c, double value, double momentum) {
+TN_DEVICE void update_running(const Dense& running, int64_t c, double value, double momentum) {
   if (running.p != nullptr) running.put(c, (1 - momentum) * running.get<double>(c) + momentum * value);
 }
 
@@ -48,9 +48,9 @@ __global__ void finish_training(Train t, const Moments<C>* parts, Affine<C>* by)
     const double rstd = 1 / std::sqrt(variance + t.eps);
     t.mean.put(c, mean);
     t.rstd.put(c, rstd);
-    if (empty) continue;  // it says nothing about the running statistics
-    move(t.running_mean, c, mean, t.momentum);
-    move(t.running_var, c, m.squares / (m.count - 1), t.momentum);
+    if (empty) continue;  // the running statistics stay
+    update_running(t.running_mean, c, mean, t.momentum);
+    update_running(t.running_var, c, m.squares / (m.count - 1), t.momentum);
     by[c] = affine_of<C>(mean, rstd, t.weight, t.bias, c);
   }
 }
@@ -70,7 +70,7 @@ struct Backward {
   bool training;
 };
 
-// dx = weight * rstd * (dy - mean(dy) - xhat * mean(dy * xhat)); with given statistics the means fall away.
+// dx = weight * rstd * (dy - mean(dy) - xhat * mean(dy * xhat)); with given statistics the means are zero.
 template <class C>
 __global__ void finish_gradient(Backward b, const Two<C>* parts, Slopes<C>* by) {
   for (int64_t c = blockIdx.x; c < b.channels; c += gridDim.x) {
@@ -80,7 +80,7 @@ __global__ void finish_gradient(Backward b, const Two<C>* parts, Slopes<C>* by) 
       sums.a += static_cast<double>(one.a);
       sums.b += static_cast<double>(one.b);
     }
-    sums = block_fold(sums, Two<double>{0, 0}, AddTwo());
+    sums = block_reduce(sums, Two<double>{0, 0}, AddTwo());
     if (threadIdx.x != 0) continue;
     const double rstd = b.training ? b.rstd.get<double>(c) : 1 / std::sqrt(b.var.get<double>(c) + b.eps);
     const double dot = sums.b * rstd, a = b.weight.get_or(c, 1.0) * rstd;
@@ -91,8 +91,8 @@ __global__ void finish_gradient(Backward b, const Two<C>* parts, Slopes<C>* by) 
   }
 }
 
-// Of a channel: its parts, then what its elements are computed with.
-void* after_parts(const Call& call, const Planes& s) { return call.workspace<char>() + s.part_bytes(); }
+// The coefficients of the channels follow the parts.
+void* coefficients_of(const Call& call, const Planes& s) { return call.workspace<char>() + s.part_bytes(); }
 template <int kInput>
 tn_status workspace(tn_call* call, uint64_t* bytes) {
   const Planes s = planes_of(Tensor(call->in[kInput].u.tensor));
@@ -108,13 +108,13 @@ tn_status train(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
   part_moments(call, s, input, call.workspace());
   const Train t{Dense(mean),        Dense(rstd), Dense(weight), Dense(bias), Dense(running_mean),
                 Dense(running_var), s.channels,  s.parts(),     momentum,    eps};
-  void* const by = after_parts(call, s);
+  void* const by = coefficients_of(call, s);
   with_real(input.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<finish_training<C>>(call, joining_shape(s.channels, t.parts), t, call.workspace<Moments<C>>(),
+    launch<finish_training<C>>(call, combine_shape(call, s.channels, t.parts), t, call.workspace<Moments<C>>(),
                                static_cast<Affine<C>*>(by));
   });
-  each_affine(call, s, input, out, by);
+  apply_affine(call, s, input, out, by);
   return TN_OK;
 }
 
@@ -123,13 +123,13 @@ tn_status eval(Call& call, Tensor out, Tensor input, OptTensor weight, OptTensor
   const Planes s = planes_of(input);
   if (!s.fits()) return TN_DECLINED;
   if (input.numel() == 0) return TN_OK;
-  void* const by = after_parts(call, s);
+  void* const by = coefficients_of(call, s);
   with_real(input.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<given_statistics<C>>(call, shape_for(s.channels, 128), Dense(running_mean), Dense(running_var),
+    launch<given_statistics<C>>(call, shape_for(call, s.channels, 128), Dense(running_mean), Dense(running_var),
                                 Dense(weight), Dense(bias), s.channels, eps, static_cast<Affine<C>*>(by));
   });
-  each_affine(call, s, input, out, by);
+  apply_affine(call, s, input, out, by);
   return TN_OK;
 }
 
@@ -152,13 +152,13 @@ tn_status backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor gra
                    static_cast<double>(s.count()),
                    eps,
                    training};
-  void* const by = after_parts(call, s);
+  void* const by = coefficients_of(call, s);
   with_real(input.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<finish_gradient<C>>(call, joining_shape(s.channels, b.parts), b, call.workspace<Two<C>>(),
+    launch<finish_gradient<C>>(call, combine_shape(call, s.channels, b.parts), b, call.workspace<Two<C>>(),
                                static_cast<Slopes<C>*>(by));
   });
-  if (grad_input.defined()) each_gradient(call, s, grad, input, grad_input, by);
+  if (grad_input.defined()) apply_gradient(call, s, grad, input, grad_input, by);
   return TN_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// cat: dense parts by one launch for up to 100 of them, in units as large as all addresses allow.
+// cat: one launch for up to 100 contiguous parts, in units as large as all addresses allow.
 #include <algorithm>
 #include <vector>
 
@@ -13,25 +13,25 @@ namespace {
 
 using namespace sdk;
 
-constexpr int kMostParts = 100;  // whose description kernel arguments hold
+constexpr int kMaxParts = 100;  // that fit into the kernel's arguments
 
 struct Part {
   const char* from;
-  int64_t width, begin;  // units of a row, and of the output's row before it
+  int64_t width, begin;  // units per row, and where they begin in a row of the output
 };
 struct Parts {
-  Part part[kMostParts];
+  Part part[kMaxParts];
   char* out;
-  int64_t rows, width;  // units of a row of the output
-  int32_t n, blocks;    // blocks a part
+  int64_t rows, width;  // units per row of the output
+  int32_t n, blocks;    // blocks per part
 };
 
-struct alignas(16) Sixteen {
+struct alignas(16) Bytes16 {
   uint32_t w[4];
 };
 
 template <class U>
-__global__ void join(Parts p) {
+__global__ void concatenate(Parts p) {
   const Part part = p.part[blockIdx.x / static_cast<unsigned>(p.blocks)];
   const int64_t all = part.width * p.rows, step = static_cast<int64_t>(p.blocks) * blockDim.x;
   for (int64_t i = blockIdx.x % static_cast<unsigned>(p.blocks) * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -41,52 +41,52 @@ __global__ void join(Parts p) {
   }
 }
 
-bool skipped(const Tensor& t) { return t.numel() == 0; }
+bool is_skipped(const Tensor& t) { return t.numel() == 0; }
 
-void join_dense(const Call& call, const Tensor& out, const TensorList& tensors, int dim) {
+void concatenate_dense(const Call& call, const Tensor& out, const TensorList& tensors, int dim) {
   const int64_t item = item_size(out.dtype());
   int64_t inner = item, rows = 1;
   for (int d = dim + 1; d < out.ndim(); ++d) inner *= out.size(d);
   for (int d = 0; d < dim; ++d) rows *= out.size(d);
   uint64_t all = reinterpret_cast<uintptr_t>(out.data<char>()) | static_cast<uint64_t>(inner * out.size(dim));
   for (int64_t k = 0; k < tensors.size(); ++k) {
-    if (skipped(tensors[k])) continue;
+    if (is_skipped(tensors[k])) continue;
     all |= reinterpret_cast<uintptr_t>(tensors[k].data<char>()) | static_cast<uint64_t>(inner * tensors[k].size(dim));
   }
   const int64_t unit = std::min<int64_t>(16, static_cast<int64_t>(all & (~all + 1)));
-  int64_t begin = 0, most = 0;
+  int64_t begin = 0, max_width = 0;
   Parts p{};
   p.out = out.data<char>();
   p.rows = rows;
   p.width = inner * out.size(dim) / unit;
   const auto flush = [&] {
     if (p.n == 0) return;
-    p.blocks =
-        static_cast<int32_t>(std::clamp<int64_t>(ceil_div(most * rows, 1024), 1, ceil_div(4 * kMostBlocks, p.n)));
+    p.blocks = static_cast<int32_t>(
+        std::clamp<int64_t>(ceil_div(max_width * rows, 1024), 1, ceil_div(4 * max_blocks(call), p.n)));
     const Shape shape{int64_t{p.n} * p.blocks, 256};
     switch (unit) {
       case 16:
-        return launch<join<Sixteen>>(call, shape, p);
+        return launch<concatenate<Bytes16>>(call, shape, p);
       case 8:
-        return launch<join<uint64_t>>(call, shape, p);
+        return launch<concatenate<uint64_t>>(call, shape, p);
       case 4:
-        return launch<join<uint32_t>>(call, shape, p);
+        return launch<concatenate<uint32_t>>(call, shape, p);
       case 2:
-        return launch<join<uint16_t>>(call, shape, p);
+        return launch<concatenate<uint16_t>>(call, shape, p);
       default:
-        return launch<join<uint8_t>>(call, shape, p);
+        return launch<concatenate<uint8_t>>(call, shape, p);
     }
   };
   for (int64_t k = 0; k < tensors.size(); ++k) {
-    if (skipped(tensors[k])) continue;
+    if (is_skipped(tensors[k])) continue;
     const int64_t width = inner * tensors[k].size(dim) / unit;
     p.part[p.n++] = {tensors[k].data<char>(), width, begin};
     begin += width;
-    most = std::max(most, width);
-    if (p.n == kMostParts) {
+    max_width = std::max(max_width, width);
+    if (p.n == kMaxParts) {
       flush();
       p.n = 0;
-      most = 0;
+      max_width = 0;
     }
   }
   flush();
@@ -97,10 +97,10 @@ tn_status cat(Call& call, Tensor out, TensorList tensors, int64_t given) {
   if (out.numel() == 0) return TN_OK;
   bool dense = out.contiguous();
   for (int64_t k = 0; k < tensors.size(); ++k) {
-    dense = dense && (skipped(tensors[k]) || (tensors[k].contiguous() && tensors[k].dtype() == out.dtype()));
+    dense = dense && (is_skipped(tensors[k]) || (tensors[k].contiguous() && tensors[k].dtype() == out.dtype()));
   }
   if (dense) {
-    join_dense(call, out, tensors, dim);
+    concatenate_dense(call, out, tensors, dim);
     return TN_OK;
   }
   tn_tensor view = *out.abi();
@@ -108,7 +108,7 @@ tn_status cat(Call& call, Tensor out, TensorList tensors, int64_t given) {
   view.sizes = sizes.data();
   view.flags &= ~static_cast<uint32_t>(TN_TENSOR_CONTIGUOUS);
   for (int64_t k = 0; k < tensors.size(); ++k) {
-    if (skipped(tensors[k])) continue;
+    if (is_skipped(tensors[k])) continue;
     sizes[static_cast<std::size_t>(dim)] = tensors[k].size(dim);
     copy_elements(call, Tensor(&view), tensors[k]);
     view.byte_offset += static_cast<uint64_t>(tensors[k].size(dim) * out.stride(dim) * item_size(out.dtype()));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The passes over a tensor's channels that batch and group normalisation have in common. A block goes over a part twice
-// (the second time it comes from a cache); where a channel is short, or its elements lie apart, a thread does.
+// The passes over a tensor's channels that batch and group normalization share. A block reads a part twice (the second
+// time from a cache); a thread does so if a channel is short or its elements are not contiguous.
 #include "plugin_cuda/device/planes.cuh"
 
 #include "plugin_cuda/device/index.cuh"
@@ -12,7 +12,7 @@ using namespace sdk;
 
 namespace {
 
-constexpr int64_t kLeastPart = 1024, kMostPart = 8192;
+constexpr int64_t kMinPart = 1024, kMaxPart = 8192;
 
 bool by_threads(const Planes& s) { return s.plane == 1 || s.count() < 64; }
 
@@ -44,18 +44,18 @@ __global__ void moments_of_blocks(Cut s, const T* x, Moments<C>* out) {
     C sum = 0, squares = 0;
     TN_UNROLL(4)
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) sum += static_cast<C>(x[s.at(c, i)]);
-    const C n = static_cast<C>(end - begin), mean = block_fold(sum, C(0), Add()) / n;
+    const C n = static_cast<C>(end - begin), mean = block_reduce(sum, C(0), Add()) / n;
     TN_UNROLL(4)
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
       const C d = static_cast<C>(x[s.at(c, i)]) - mean;
       squares += d * d;
     }
-    squares = block_fold(squares, C(0), Add());
+    squares = block_reduce(squares, C(0), Add());
     if (threadIdx.x == 0) out[b] = {n, mean, squares};
   }
 }
 
-// Neighbours have neighbouring channels.
+// Neighbors have neighboring channels.
 template <class T, class C>
 __global__ void moments_of_threads(Cut s, const T* x, Moments<C>* out) {
   for (int64_t t = global_thread(); t < s.channels * s.parts; t += global_threads()) {
@@ -88,7 +88,7 @@ __global__ void gradient_sums_of_blocks(Cut s, const T* dy, const T* x, const T*
       sums.a += g;
       sums.b += g * (static_cast<C>(x[at]) - mean);
     }
-    sums = block_fold(sums, Two<C>{C(0), C(0)}, AddTwo());
+    sums = block_reduce(sums, Two<C>{C(0), C(0)}, AddTwo());
     if (threadIdx.x == 0) out[b] = sums;
   }
 }
@@ -111,7 +111,7 @@ __global__ void gradient_sums_of_threads(Cut s, const T* dy, const T* x, const T
   }
 }
 
-// A run of planes, from the start of one on, in packs of W elements.
+// Consecutive planes in packs of W elements.
 struct Run {
   uint32_t packs, first;  // first: the channel of its first plane
   Divider plane, channels;
@@ -150,11 +150,12 @@ bool aligned(const Tensor& t) { return reinterpret_cast<uintptr_t>(t.data()) % 1
 
 // f(run, offset of its first element) for runs that 32 bits can count.
 template <class F>
-void each_run(const Planes& s, int64_t width, F&& f) {
-  const int64_t all = s.batch * s.channels, most = std::max<int64_t>(1, kPieceElements / std::max<int64_t>(1, s.plane));
+void for_each_run(const Planes& s, int64_t width, F&& f) {
+  const int64_t all = s.batch * s.channels,
+                max_planes = std::max<int64_t>(1, kPieceElements / std::max<int64_t>(1, s.plane));
   if (s.plane == 0) return;
-  for (int64_t first = 0; first < all; first += most) {
-    const int64_t planes = std::min(most, all - first);
+  for (int64_t first = 0; first < all; first += max_planes) {
+    const int64_t planes = std::min(max_planes, all - first);
     f(Run{static_cast<uint32_t>(planes * s.plane / width), static_cast<uint32_t>(first % s.channels),
           Divider(static_cast<uint32_t>(s.plane / width)), Divider(static_cast<uint32_t>(s.channels))},
       first * s.plane);
@@ -172,8 +173,8 @@ int64_t Planes::part() const {
   if (by_threads(*this)) {
     return std::max<int64_t>(64, ceil_div(count(), ceil_div(32768, std::max<int64_t>(1, channels))));
   }
-  const int64_t wanted = ceil_div(kMostBlocks, std::max<int64_t>(1, channels));
-  return std::min(std::max(ceil_div(count(), wanted), kLeastPart), kMostPart);
+  const int64_t wanted = ceil_div(kWantedParts, std::max<int64_t>(1, channels));
+  return std::min(std::max(ceil_div(count(), wanted), kMinPart), kMaxPart);
 }
 
 void part_moments(const Call& call, const Planes& s, const Tensor& x, void* parts) {
@@ -185,10 +186,10 @@ void part_moments(const Call& call, const Planes& s, const Tensor& x, void* part
     using C = compute_t<T>;
     auto* const out = static_cast<Moments<C>*>(parts);
     if (by_threads(s)) {
-      launch<moments_of_threads<T, C>>(call, shape_for(n, 128), cut, x.data<T>(), out);
+      launch<moments_of_threads<T, C>>(call, shape_for(call, n, 128), cut, x.data<T>(), out);
     } else {
       const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
-      launch<moments_of_blocks<T, C>>(call, {std::min(n, 8 * kMostBlocks), size}, cut, x.data<T>(), out);
+      launch<moments_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut, x.data<T>(), out);
     }
   });
 }
@@ -203,49 +204,49 @@ void part_gradient_sums(const Call& call, const Planes& s, const Tensor& dy, con
     using C = compute_t<T>;
     auto* const out = static_cast<Two<C>*>(parts);
     if (by_threads(s)) {
-      launch<gradient_sums_of_threads<T, C>>(call, shape_for(n, 128), cut, dy.data<T>(), x.data<T>(), mean.data<T>(),
-                                             sharing, out);
+      launch<gradient_sums_of_threads<T, C>>(call, shape_for(call, n, 128), cut, dy.data<T>(), x.data<T>(),
+                                             mean.data<T>(), sharing, out);
     } else {
       const int size = s.count() >= 1024 ? 256 : s.count() >= 256 ? 128 : 32;
-      launch<gradient_sums_of_blocks<T, C>>(call, {std::min(n, 8 * kMostBlocks), size}, cut, dy.data<T>(), x.data<T>(),
-                                            mean.data<T>(), sharing, out);
+      launch<gradient_sums_of_blocks<T, C>>(call, {std::min(n, 8 * max_blocks(call)), size}, cut, dy.data<T>(),
+                                            x.data<T>(), mean.data<T>(), sharing, out);
     }
   });
 }
 
-void each_affine(const Call& call, const Planes& s, const Tensor& x, const Tensor& out, const void* by) {
+void apply_affine(const Call& call, const Planes& s, const Tensor& x, const Tensor& out, const void* by) {
   dispatch_floating(x.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
     const auto* const k = static_cast<const Affine<C>*>(by);
     constexpr int W = kPackWidth<T>;
     const bool packed = s.plane % W == 0 && aligned(x) && aligned(out);
-    each_run(s, packed ? W : 1, [&](const Run& r, int64_t at) {
+    for_each_run(s, packed ? W : 1, [&](const Run& r, int64_t at) {
       const T* const from = x.data<T>() + at;
       T* const to = out.data<T>() + at;
       if (packed)
-        launch<affine<T, C, W>>(call, shape_for(r.packs), r, from, to, k);
+        launch<affine<T, C, W>>(call, shape_for(call, r.packs), r, from, to, k);
       else
-        launch<affine<T, C, 1>>(call, shape_for(r.packs, 256, 2), r, from, to, k);
+        launch<affine<T, C, 1>>(call, shape_for(call, r.packs, 256, 2), r, from, to, k);
     });
   });
 }
 
-void each_gradient(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x, const Tensor& out,
-                   const void* by) {
+void apply_gradient(const Call& call, const Planes& s, const Tensor& dy, const Tensor& x, const Tensor& out,
+                    const void* by) {
   dispatch_floating(x.dtype(), [&](auto tag) {
     using T = tn_type(tag);
     using C = compute_t<T>;
     const auto* const k = static_cast<const Slopes<C>*>(by);
     constexpr int W = kPackWidth<T>;
     const bool packed = s.plane % W == 0 && aligned(dy) && aligned(x) && aligned(out);
-    each_run(s, packed ? W : 1, [&](const Run& r, int64_t at) {
+    for_each_run(s, packed ? W : 1, [&](const Run& r, int64_t at) {
       const T *const g = dy.data<T>() + at, *const from = x.data<T>() + at;
       T* const to = out.data<T>() + at;
       if (packed)
-        launch<gradient<T, C, W>>(call, shape_for(r.packs), r, g, from, to, k);
+        launch<gradient<T, C, W>>(call, shape_for(call, r.packs), r, g, from, to, k);
       else
-        launch<gradient<T, C, 1>>(call, shape_for(r.packs, 256, 2), r, g, from, to, k);
+        launch<gradient<T, C, 1>>(call, shape_for(call, r.packs, 256, 2), r, g, from, to, k);
     });
   });
 }

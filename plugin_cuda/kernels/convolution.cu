@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// convolution and convolution_backward of any number: products of the weights with windows that are looked up, never
-// stored. They serve where cuDNN has no plan, which it has for floats alone. A transposed convolution is the gradient
-// of a plain one by its input.
+// convolution and convolution_backward for all numeric dtypes: implicit GEMM. They are used where cuDNN has no plan, as
+// for integers. A transposed convolution is the gradient of a plain one by its input.
 #include <algorithm>
 
 #include "plugin_cuda/device/block.cuh"
@@ -17,7 +16,7 @@ namespace {
 
 using namespace sdk;
 
-// A place of up to three dimensions, row-major.
+// Sizes of up to three dimensions, row-major.
 struct Extent {
   int32_t size[3] = {1, 1, 1};
   Divider h, w, all;
@@ -34,7 +33,7 @@ struct Extent {
     at[1] = static_cast<int32_t>(lines - slices * h.divisor);
     at[2] = static_cast<int32_t>(i - lines * w.divisor);
   }
-  // k = channel * count() + place: the channel; `i` becomes the place.
+  // k = channel * count() + position: returns the channel, sets `i` to the position.
   TN_DEVICE uint32_t channel(uint32_t k, uint32_t* i) const {
     const uint32_t c = all.divide(k);
     *i = k - c * all.divisor;
@@ -42,17 +41,17 @@ struct Extent {
   }
 };
 
-// x is the wider side: [batch, groups * channels, in], weights [groups * filters, channels, kernel],
+// x is the wide side: [batch, groups * channels, in], weights [groups * filters, channels, kernel],
 // y [batch, groups * filters, out].
 struct Conv {
   Dense x, w, y, bias;
   int64_t images = 0, groups = 1, channels = 0, filters = 0;
   Extent in, out, kernel;
   int32_t stride[3] = {1, 1, 1}, pad[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
-  Divider steps[3];
+  Divider by_stride[3];
 
   // The element of x's plane that tap `tap` of window `window` reads; -1: none.
-  TN_DEVICE int64_t read_by(uint32_t window, uint32_t tap) const {
+  TN_DEVICE int64_t input_of(uint32_t window, uint32_t tap) const {
     int32_t o[3], t[3];
     out.split(window, o);
     kernel.split(tap, t);
@@ -65,7 +64,7 @@ struct Conv {
     return at;
   }
   // The window whose tap `tap` reads element `i`; -1: none.
-  TN_DEVICE int64_t reading(uint32_t i, uint32_t tap) const {
+  TN_DEVICE int64_t window_of(uint32_t i, uint32_t tap) const {
     int32_t place[3], t[3];
     in.split(i, place);
     kernel.split(tap, t);
@@ -73,8 +72,8 @@ struct Conv {
     for (int a = 0; a < 3; ++a) {
       const int64_t from = int64_t{place[a]} + pad[a] - int64_t{t[a]} * dilation[a];
       if (from < 0 || from >= int64_t{out.size[a]} * stride[a]) return -1;
-      const uint32_t o = steps[a].divide(static_cast<uint32_t>(from));
-      if (o * steps[a].divisor != from) return -1;
+      const uint32_t o = by_stride[a].divide(static_cast<uint32_t>(from));
+      if (o * by_stride[a].divisor != from) return -1;
       at = at * out.size[a] + o;
     }
     return at;
@@ -87,7 +86,7 @@ struct Conv {
   TN_DEVICE U y_at(int64_t plane, int64_t at) const {
     return at < 0 ? U(0) : y.get<U>(plane * out.count() + at);
   }
-  // Element j of plane i of an image's group b, with the plane's bias; m planes a group, n elements a plane.
+  // Element j of plane i of an image's group b, with the plane's bias; m planes per group, n elements per plane.
   template <class U>
   TN_DEVICE void put_biased(const Dense& to, int64_t b, int64_t i, int64_t j, int64_t m, int64_t n, U sum) const {
     sum += bias.get_or(b % groups * m + i, U(0));
@@ -110,7 +109,7 @@ struct Forward : Conv {
   TN_DEVICE U right(int64_t b, int64_t l, int64_t j) const {
     uint32_t tap;
     const uint32_t c = kernel.channel(static_cast<uint32_t>(l), &tap);
-    return x_at<U>(b * channels + c, read_by(static_cast<uint32_t>(j), tap));
+    return x_at<U>(b * channels + c, input_of(static_cast<uint32_t>(j), tap));
   }
   template <class U>
   TN_DEVICE void put(int64_t b, int64_t i, int64_t j, U sum) const {
@@ -135,7 +134,7 @@ struct BackwardData : Conv {
   TN_DEVICE U right(int64_t b, int64_t l, int64_t j) const {
     uint32_t tap;
     const uint32_t f = kernel.channel(static_cast<uint32_t>(l), &tap);
-    return y_at<U>(b * filters + f, reading(static_cast<uint32_t>(j), tap));
+    return y_at<U>(b * filters + f, window_of(static_cast<uint32_t>(j), tap));
   }
   template <class U>
   TN_DEVICE void put(int64_t b, int64_t i, int64_t j, U sum) const {
@@ -161,7 +160,7 @@ struct BackwardWeights : Conv {
     uint32_t window, tap;
     const uint32_t image = out.channel(static_cast<uint32_t>(l), &window);
     const uint32_t c = kernel.channel(static_cast<uint32_t>(j), &tap);
-    return x_at<U>((image * groups + b) * channels + c, read_by(window, tap));
+    return x_at<U>((image * groups + b) * channels + c, input_of(window, tap));
   }
   template <class U>
   TN_DEVICE void put(int64_t b, int64_t i, int64_t j, U sum) const {
@@ -169,7 +168,7 @@ struct BackwardWeights : Conv {
   }
 };
 
-// A block a channel of the convolution's output.
+// One block per channel of the convolution's output.
 template <class U>
 __global__ void bias_sums(Dense grad, Dense out, int64_t images, int64_t channels, int64_t plane) {
   for (int64_t c = blockIdx.x; c < channels; c += gridDim.x) {
@@ -178,7 +177,7 @@ __global__ void bias_sums(Dense grad, Dense out, int64_t images, int64_t channel
       TN_UNROLL(4)
       for (int64_t i = threadIdx.x; i < plane; i += blockDim.x) sum += grad.get<U>((n * channels + c) * plane + i);
     }
-    sum = block_fold(sum, U(0), Add());
+    sum = block_reduce(sum, U(0), Add());
     if (threadIdx.x == 0) store_sum(out.p + c * out.item, out.code, sum);
   }
 }
@@ -205,11 +204,11 @@ Conv geometry(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& str
     c.dilation[a] = item(dilation, d);
   }
   for (Extent* e : {&c.in, &c.out, &c.kernel}) e->finish();
-  for (int a = 0; a < 3; ++a) c.steps[a] = Divider(static_cast<uint32_t>(c.stride[a]));
+  for (int a = 0; a < 3; ++a) c.by_stride[a] = Divider(static_cast<uint32_t>(c.stride[a]));
   return c;
 }
 
-// Whether 32 bits hold what the kernels count; others are declined.
+// Whether the kernels' 32-bit counters suffice; otherwise the call is declined.
 bool fits(const Tensor& x, const Tensor& w, const Tensor& y, const Ints& stride, const Ints& padding,
           const Ints& dilation) {
   for (const Ints* v : {&stride, &padding, &dilation}) {
@@ -263,8 +262,8 @@ tn_status convolution_backward(Call& call, Tensor grad_input, Tensor grad_weight
   if (grad_bias.defined() && grad_bias.numel() > 0) {
     const int64_t channels = grad_bias.numel(), plane = (transposed ? c.in : c.out).count();
     with_sum(code_of(grad.dtype()), [&](auto tag) {
-      launch<bias_sums<tn_type(tag)>>(call, {std::min(channels, 8 * kMostBlocks), plane >= 256 ? 256 : 32}, Dense(grad),
-                                      Dense(grad_bias), grad.size(0), channels, plane);
+      launch<bias_sums<tn_type(tag)>>(call, {std::min(channels, 8 * max_blocks(call)), plane >= 256 ? 256 : 32},
+                                      Dense(grad), Dense(grad_bias), grad.size(0), channels, plane);
     });
   }
   return TN_OK;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// copy: every pair of dtypes, any strides. Elements of one dtype are moved by size, 16 bytes at a time where both sides
-// are dense, and in square tiles through shared memory where they lie across each other.
+// copy: every pair of dtypes, any strides. Elements of the same dtype are moved by size, 16 bytes at a time if both
+// sides are contiguous, and by tiles in shared memory for transposes.
 #include "plugin_cuda/device/copy.cuh"
 
 #include "plugin_cuda/device/element.cuh"
@@ -15,14 +15,14 @@ namespace {
 
 using namespace sdk;
 
-struct alignas(16) Sixteen {
+struct alignas(16) Bytes16 {
   uint32_t w[4];
 };
 
 __global__ void move_dense(char* to, const char* from, int64_t bytes) {
   const int64_t packs = bytes / 16;
   for (int64_t i = global_thread(); i < packs; i += global_threads()) {
-    reinterpret_cast<Sixteen*>(to)[i] = reinterpret_cast<const Sixteen*>(from)[i];
+    reinterpret_cast<Bytes16*>(to)[i] = reinterpret_cast<const Bytes16*>(from)[i];
   }
   for (int64_t i = packs * 16 + global_thread(); i < bytes; i += global_threads()) to[i] = from[i];
 }
@@ -37,14 +37,14 @@ __global__ void move(Strided<2> at) {
 }
 
 // Dimension 0 of `rest` is the one along which the output is dense, 1 the input's; tiles of 32 by 32 of these.
-struct Crossed {
+struct Transposed {
   Strided<2> rest;  // the other dimensions
   int64_t n0, n1;
   int64_t out1, in0;  // strides in bytes; out0 and in1 are an element
 };
 
 template <class U>
-__global__ void transpose(Crossed c) {
+__global__ void transpose(Transposed c) {
   TN_SHARED(U, tile, 32 * 33);
   const int64_t across = (c.n0 + 31) / 32, down = (c.n1 + 31) / 32, tiles = across * down * c.rest.numel;
   const int x = static_cast<int>(threadIdx.x % 32), y0 = static_cast<int>(threadIdx.x / 32);
@@ -77,8 +77,8 @@ __global__ void cast(Strided<2> at, Code to, Code from) {
   }
 }
 
-// The dimension along which the source is dense while the output is not; -1: no use in tiles.
-int crossing(const StridedLoop& loop, int64_t item) {
+// The dimension along which the source is contiguous while the output is not; -1: tiles do not help.
+int transposed_dim(const StridedLoop& loop, int64_t item) {
   if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0 || loop.sizes[0] < 16)
     return -1;
   for (int d = 1; d < loop.ndim; ++d) {
@@ -88,7 +88,7 @@ int crossing(const StridedLoop& loop, int64_t item) {
 }
 
 template <class U>
-void move_crossed(const Call& call, const StridedLoop& loop, int cross) {
+void move_transposed(const Call& call, const StridedLoop& loop, int cross) {
   StridedLoop rest(Ints(nullptr, 0));
   rest.operands = 2;
   rest.numel = loop.numel / (loop.sizes[0] * loop.sizes[cross]);
@@ -100,10 +100,10 @@ void move_crossed(const Call& call, const StridedLoop& loop, int cross) {
     ++rest.ndim;
   }
   rest.finish();
-  each_piece<2>(rest, [&](const Strided<2>& piece) {
-    const Crossed c{piece, loop.sizes[0], loop.sizes[cross], loop.strides[cross][0], loop.strides[0][1]};
+  for_each_piece<2>(rest, [&](const Strided<2>& piece) {
+    const Transposed c{piece, loop.sizes[0], loop.sizes[cross], loop.strides[cross][0], loop.strides[0][1]};
     const int64_t tiles = ceil_div(c.n0, 32) * ceil_div(c.n1, 32) * piece.numel;
-    launch<transpose<U>>(call, exactly(std::min(tiles, 4 * kMostBlocks), 256), c);
+    launch<transpose<U>>(call, exactly(std::min(tiles, 4 * max_blocks(call)), 256), c);
   });
 }
 
@@ -117,24 +117,26 @@ void copy_elements(const Call& call, const Tensor& out, const Tensor& src) {
   if (loop.numel == 0) return;
   if (out.dtype() != src.dtype()) {
     with_compute(src.dtype(), [&](auto tag) {
-      each_piece<2>(loop, [&](const Strided<2>& at) {
-        launch<cast<tn_type(tag)>>(call, shape_for(at.numel, 256, 2), at, code_of(out.dtype()), code_of(src.dtype()));
+      for_each_piece<2>(loop, [&](const Strided<2>& at) {
+        launch<cast<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at, code_of(out.dtype()),
+                                   code_of(src.dtype()));
       });
     });
     return;
   }
   const int64_t item = item_size(out.dtype());
-  const auto places = reinterpret_cast<uintptr_t>(loop.base[0]) | reinterpret_cast<uintptr_t>(loop.base[1]);
-  if (loop.ndim == 1 && loop.strides[0][0] == item && loop.strides[0][1] == item && places % 16 == 0) {
+  const auto addresses = reinterpret_cast<uintptr_t>(loop.base[0]) | reinterpret_cast<uintptr_t>(loop.base[1]);
+  if (loop.ndim == 1 && loop.strides[0][0] == item && loop.strides[0][1] == item && addresses % 16 == 0) {
     const int64_t bytes = loop.numel * item;
-    launch<move_dense>(call, shape_for(bytes, 256, 16), loop.base[0], loop.base[1], bytes);
+    launch<move_dense>(call, shape_for(call, bytes, 256, 16), loop.base[0], loop.base[1], bytes);
     return;
   }
-  const int cross = crossing(loop, item);
+  const int cross = transposed_dim(loop, item);
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    if (cross > 0) return move_crossed<U>(call, loop, cross);
-    each_piece<2>(loop, [&](const Strided<2>& at) { launch<move<U>>(call, shape_for(at.numel, 256, 2), at); });
+    if (cross > 0) return move_transposed<U>(call, loop, cross);
+    for_each_piece<2>(loop,
+                      [&](const Strided<2>& at) { launch<move<U>>(call, shape_for(call, at.numel, 256, 2), at); });
   });
 }
 
@@ -149,7 +151,7 @@ tn_status clone(Call& call, Tensor out, Tensor self, std::optional<int64_t>) {
   return TN_OK;
 }
 
-// From the other end of each of these dimensions, with its stride turned.
+// A view that begins at the other end of each of these dimensions, with negated strides.
 tn_status flip(Call& call, Tensor out, Tensor self, Ints dims) {
   int64_t strides[kMaxDims];
   tn_tensor view = *self.abi();

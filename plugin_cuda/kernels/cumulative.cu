@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// cumsum, cumprod, logcumsumexp, cummax, cummin and prim_scan: a block goes along a dense row tile by tile, a thread
-// along any other. Where dense rows are few and long, a row is cut into parts: blocks fold them, the folds are scanned,
-// and blocks scan from there. Floats accumulate in double.
+// cumsum, cumprod, logcumsumexp, cummax, cummin and prim_scan: one block scans a contiguous row tile by tile, one
+// thread any other. Few long contiguous rows are cut into parts: blocks reduce them, their totals are scanned, and
+// blocks scan from there. Floats accumulate in double.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ struct Rows {
   TN_DEVICE int64_t start(int64_t row) const { return row / inner * inner * n + row % inner; }
 };
 
-// Value: C. make(element, position), op(earlier, later), none(), store.
+// Value: C. make(element, position), op(earlier, later), identity(), put.
 template <class C>
 struct Plain {
   using Value = C;
@@ -42,17 +42,17 @@ struct Plain {
 };
 template <class C>
 struct Sum : Plain<C> {
-  TN_DEVICE C none() const { return C(0); }
+  TN_DEVICE C identity() const { return C(0); }
   TN_DEVICE C operator()(C a, C b) const { return a + b; }
 };
 template <class C>
 struct Product : Plain<C> {
-  TN_DEVICE C none() const { return C(1); }
+  TN_DEVICE C identity() const { return C(1); }
   TN_DEVICE C operator()(C a, C b) const { return a * b; }
 };
 template <class C>
 struct LogSumExp : Plain<C> {
-  TN_DEVICE C none() const { return -static_cast<C>(INFINITY); }
+  TN_DEVICE C identity() const { return -static_cast<C>(INFINITY); }
   TN_DEVICE C operator()(C a, C b) const {
     const bool swap = b > a || b != b;
     const C high = swap ? b : a, low = swap ? a : b;
@@ -64,14 +64,14 @@ struct LogSumExp : Plain<C> {
 template <class C>
 struct Found {
   C value;
-  int64_t index;  // -1: nothing yet
+  int64_t index;  // -1: none yet
 };
-// Of equal elements the last one counts; NaN wins.
+// The last of equal elements; NaN wins.
 template <class C, bool kMax>
 struct Extremum {
   using Value = Found<C>;
   TN_DEVICE Value make(C v, int64_t i) const { return {v, i}; }
-  TN_DEVICE Value none() const { return {C(0), -1}; }
+  TN_DEVICE Value identity() const { return {C(0), -1}; }
   TN_DEVICE Value operator()(const Value& a, const Value& b) const {
     if (a.index < 0) return b;
     if (b.index < 0) return a;
@@ -85,23 +85,23 @@ struct Extremum {
   }
 };
 
-constexpr int kEach = 4;              // neighbours that a thread takes at a time
-constexpr int64_t kMostParts = 1024;  // of a row
-constexpr int64_t kPartsOfAll = 2048;
+constexpr int kEach = 4;             // consecutive elements per thread
+constexpr int64_t kMaxParts = 1024;  // of a row
+constexpr int64_t kMaxPartsOfAll = 2048;
 
-// The elements of one thread, each with those before it in the thread.
+// An inclusive scan of one thread's elements.
 template <class C, class Op>
 TN_DEVICE void own_elements(const Rows& r, Op op, int64_t row, int64_t first, int64_t end,
                             typename Op::Value (&own)[kEach]) {
   const int64_t item = code_bytes(r.in_code);
   for (int j = 0; j < kEach; ++j) {
     const int64_t i = first + j;
-    own[j] = i < end ? op.make(load<C>(r.in + (row * r.n + i) * item, r.in_code), i) : op.none();
+    own[j] = i < end ? op.make(load<C>(r.in + (row * r.n + i) * item, r.in_code), i) : op.identity();
     if (j > 0) own[j] = op(own[j - 1], own[j]);
   }
 }
 
-// Elements [begin, end) of a row, behind what is folded in `before`.
+// Elements [begin, end) of a row, after `before`, which the elements in front reduce to.
 template <class C, class Op>
 TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64_t end, typename Op::Value before) {
   using Value = typename Op::Value;
@@ -109,7 +109,7 @@ TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64
     const int64_t first = tile + threadIdx.x * kEach;
     Value own[kEach], total;
     own_elements<C>(r, op, row, first, end, own);
-    Value here = block_scan_before(own[kEach - 1], op.none(), op, &total);
+    Value here = block_exclusive_scan(own[kEach - 1], op.identity(), op, &total);
     here = op(before, here);
     for (int j = 0; j < kEach; ++j) {
       if (first + j < end) op.put(r, row * r.n + first + j, op(here, own[j]));
@@ -120,52 +120,52 @@ TN_DEVICE void scan_part(const Rows& r, Op op, int64_t row, int64_t begin, int64
 
 template <class C, class Op>
 __global__ void by_blocks(Rows r, Op op) {
-  for (int64_t row = blockIdx.x; row < r.rows; row += gridDim.x) scan_part<C>(r, op, row, 0, r.n, op.none());
+  for (int64_t row = blockIdx.x; row < r.rows; row += gridDim.x) scan_part<C>(r, op, row, 0, r.n, op.identity());
 }
 
-// A block a part.
+// One block per part.
 template <class C, class Op>
-__global__ void fold_parts(Rows r, Op op, typename Op::Value* folds, int64_t parts, int64_t part) {
+__global__ void reduce_parts(Rows r, Op op, typename Op::Value* totals, int64_t parts, int64_t part) {
   using Value = typename Op::Value;
   const int64_t row = blockIdx.x / parts, begin = blockIdx.x % parts * part;
   const int64_t end = begin + part < r.n ? begin + part : r.n;
-  Value all = op.none();
+  Value all = op.identity();
   for (int64_t tile = begin; tile < end; tile += blockDim.x * kEach) {
     Value own[kEach];
     own_elements<C>(r, op, row, tile + threadIdx.x * kEach, end, own);
-    all = op(all, block_fold(own[kEach - 1], op.none(), op));
+    all = op(all, block_reduce(own[kEach - 1], op.identity(), op));
   }
-  if (threadIdx.x == 0) folds[blockIdx.x] = all;
+  if (threadIdx.x == 0) totals[blockIdx.x] = all;
 }
 
-// A block a row, which has a thread for each of its parts.
+// One block per row, with a thread for each of its parts.
 template <class Op>
-__global__ void scan_folds(Op op, typename Op::Value* folds, int64_t parts) {
+__global__ void scan_totals(Op op, typename Op::Value* totals, int64_t parts) {
   using Value = typename Op::Value;
   const bool inside = static_cast<int64_t>(threadIdx.x) < parts;
-  Value* mine = folds + blockIdx.x * parts + threadIdx.x;
-  Value v = op.none(), total;
+  Value* mine = totals + blockIdx.x * parts + threadIdx.x;
+  Value v = op.identity(), total;
   if (inside) v = *mine;
-  v = block_scan_before(v, op.none(), op, &total);
+  v = block_exclusive_scan(v, op.identity(), op, &total);
   if (inside) *mine = v;
 }
 
 template <class C, class Op>
-__global__ void scan_parts(Rows r, Op op, const typename Op::Value* folds, int64_t parts, int64_t part) {
+__global__ void scan_parts(Rows r, Op op, const typename Op::Value* totals, int64_t parts, int64_t part) {
   const int64_t begin = blockIdx.x % parts * part, end = begin + part < r.n ? begin + part : r.n;
-  scan_part<C>(r, op, blockIdx.x / parts, begin, end, folds[blockIdx.x]);
+  scan_part<C>(r, op, blockIdx.x / parts, begin, end, totals[blockIdx.x]);
 }
 
 int64_t parts_of(int64_t rows, int64_t n) {
-  if (rows > kPartsOfAll / 8 || n < 16384) return 1;
-  return std::min({kMostParts, kPartsOfAll / rows, n / 4096});
+  if (rows > kMaxPartsOfAll / 8 || n < 16384) return 1;
+  return std::min({kMaxParts, kMaxPartsOfAll / rows, n / 4096});
 }
 
 template <class C, class Op>
 __global__ void by_threads(Rows r, Op op) {
   const int64_t item = code_bytes(r.in_code);
   for (int64_t row = global_thread(); row < r.rows; row += global_threads()) {
-    typename Op::Value v = op.none();
+    typename Op::Value v = op.identity();
     for (int64_t i = 0; i < r.n; ++i) {
       const int64_t at = r.start(row) + i * r.inner;
       v = op(v, op.make(load<C>(r.in + at * item, r.in_code), i));
@@ -178,17 +178,18 @@ template <class C, class Op>
 void run_as(const Call& call, const Rows& r) {
   int64_t parts = r.inner == 1 ? parts_of(r.rows, r.n) : 1;
   if (parts > 1) {
-    auto* folds = call.workspace<typename Op::Value>();
+    auto* totals = call.workspace<typename Op::Value>();
     const int64_t part = ceil_div(r.n, parts);
     parts = ceil_div(r.n, part);
-    launch<fold_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, folds, parts, part);
-    launch<scan_folds<Op>>(call, exactly(r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp), Op{}, folds, parts);
-    launch<scan_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, folds, parts, part);
+    launch<reduce_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, totals, parts, part);
+    launch<scan_totals<Op>>(call, exactly(r.rows, static_cast<int>(ceil_div(parts, kWarp)) * kWarp), Op{}, totals,
+                            parts);
+    launch<scan_parts<C, Op>>(call, {r.rows * parts, 256}, r, Op{}, totals, parts, part);
   } else if (r.inner == 1 && r.n >= 32) {
     const int block = r.n >= 8192 ? 1024 : r.n >= 1024 ? 256 : 64;
-    launch<by_blocks<C, Op>>(call, {std::min(r.rows, 4 * kMostBlocks), block}, r, Op{});
+    launch<by_blocks<C, Op>>(call, {std::min(r.rows, 4 * max_blocks(call)), block}, r, Op{});
   } else {
-    launch<by_threads<C, Op>>(call, shape_for(r.rows, 64), r, Op{});
+    launch<by_threads<C, Op>>(call, shape_for(call, r.rows, 64), r, Op{});
   }
 }
 
@@ -218,9 +219,9 @@ tn_status scan(const Call& call, const Tensor& out, const Tensor& indices, const
 }
 
 template <class C>
-using Most = Extremum<C, true>;
+using Max = Extremum<C, true>;
 template <class C>
-using Least = Extremum<C, false>;
+using Min = Extremum<C, false>;
 
 tn_status cumsum(Call& call, Tensor out, Tensor self, int64_t dim, std::optional<DType>) {
   return scan<Sum>(call, out, Tensor(), self, dim);
@@ -232,10 +233,10 @@ tn_status logcumsumexp(Call& call, Tensor out, Tensor self, int64_t dim) {
   return scan<LogSumExp, true>(call, out, Tensor(), self, dim);
 }
 tn_status cummax(Call& call, Tensor values, Tensor indices, Tensor self, int64_t dim) {
-  return scan<Most>(call, values, indices, self, dim);
+  return scan<Max>(call, values, indices, self, dim);
 }
 tn_status cummin(Call& call, Tensor values, Tensor indices, Tensor self, int64_t dim) {
-  return scan<Least>(call, values, indices, self, dim);
+  return scan<Min>(call, values, indices, self, dim);
 }
 tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
   switch (code) {
@@ -244,26 +245,26 @@ tn_status prim_scan(Call& call, Tensor out, Tensor self, int64_t dim, int64_t co
     case TN_REDUCE_PROD:
       return scan<Product>(call, out, Tensor(), self, dim);
     case TN_REDUCE_MAX:
-      return scan<Most>(call, out, Tensor(), self, dim);
+      return scan<Max>(call, out, Tensor(), self, dim);
     case TN_REDUCE_MIN:
-      return scan<Least>(call, out, Tensor(), self, dim);
+      return scan<Min>(call, out, Tensor(), self, dim);
     default:
       return TN_DECLINED;
   }
 }
 
-tn_status folds_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = Tensor(call->in[0].u.tensor).numel() < 16384 ? 0 : kPartsOfAll * sizeof(Found<double>);
+tn_status totals_workspace(tn_call* call, uint64_t* bytes) {
+  *bytes = Tensor(call->in[0].u.tensor).numel() < 16384 ? 0 : kMaxPartsOfAll * sizeof(Found<double>);
   return TN_OK;
 }
 
 }  // namespace
 
-TN_KERNEL(cumsum, cumsum, dtypes("all").workspace(folds_workspace).capture_safe());
-TN_KERNEL(cumprod, cumprod, dtypes("all").workspace(folds_workspace).capture_safe());
-TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").workspace(folds_workspace).capture_safe());
-TN_KERNEL(cummax, cummax, dtypes("all").workspace(folds_workspace).capture_safe());
-TN_KERNEL(cummin, cummin, dtypes("all").workspace(folds_workspace).capture_safe());
-TN_KERNEL(prim_scan, prim_scan, dtypes("all").workspace(folds_workspace).capture_safe());
+TN_KERNEL(cumsum, cumsum, dtypes("all").workspace(totals_workspace).capture_safe());
+TN_KERNEL(cumprod, cumprod, dtypes("all").workspace(totals_workspace).capture_safe());
+TN_KERNEL(logcumsumexp, logcumsumexp, dtypes("floating").workspace(totals_workspace).capture_safe());
+TN_KERNEL(cummax, cummax, dtypes("all").workspace(totals_workspace).capture_safe());
+TN_KERNEL(cummin, cummin, dtypes("all").workspace(totals_workspace).capture_safe());
+TN_KERNEL(prim_scan, prim_scan, dtypes("all").workspace(totals_workspace).capture_safe());
 
 }  // namespace tenon::cuda

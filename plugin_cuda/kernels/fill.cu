@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// fill and zero; ranges, whose elements follow from their positions.
+// fill and zero; tensors whose elements follow from their positions.
 #include <cmath>
 #include <cstring>
 
@@ -21,14 +21,14 @@ namespace {
 
 using namespace sdk;
 
-struct alignas(16) Twice {
+struct alignas(16) Words2 {
   uint64_t w[2];
 };
 
 // `word` is the element, repeated to eight bytes.
 __global__ void fill_dense(char* p, uint64_t word, int64_t bytes) {
   const int64_t packs = bytes / 16;
-  for (int64_t i = global_thread(); i < packs; i += global_threads()) reinterpret_cast<Twice*>(p)[i] = {{word, word}};
+  for (int64_t i = global_thread(); i < packs; i += global_threads()) reinterpret_cast<Words2*>(p)[i] = {{word, word}};
   for (int64_t i = packs * 16 + global_thread(); i < bytes; i += global_threads()) {
     p[i] = static_cast<char>(word >> (i % 8 * 8));
   }
@@ -104,17 +104,18 @@ void fill_elements(const Call& call, const Tensor& out, uint64_t bits) {
     const U value = static_cast<U>(bits);
     if (loop.ndim == 1 && loop.strides[0][0] == sizeof(U) && reinterpret_cast<uintptr_t>(loop.base[0]) % 16 == 0) {
       const int64_t bytes = loop.numel * static_cast<int64_t>(sizeof(U));
-      launch<fill_dense>(call, shape_for(bytes, 256, 16), loop.base[0], repeated(value), bytes);
+      launch<fill_dense>(call, shape_for(call, bytes, 256, 16), loop.base[0], repeated(value), bytes);
       return;
     }
-    each_piece<1>(loop,
-                  [&](const Strided<1>& at) { launch<fill_strided<U>>(call, shape_for(at.numel, 256, 2), at, value); });
+    for_each_piece<1>(loop, [&](const Strided<1>& at) {
+      launch<fill_strided<U>>(call, shape_for(call, at.numel, 256, 2), at, value);
+    });
   });
 }
 
 void fill_bytes(const Call& call, void* p, int64_t bytes, uint8_t value) {
   if (bytes == 0) return;
-  launch<fill_dense>(call, shape_for(bytes, 256, 16), static_cast<char*>(p), repeated(value), bytes);
+  launch<fill_dense>(call, shape_for(call, bytes, 256, 16), static_cast<char*>(p), repeated(value), bytes);
 }
 
 namespace {
@@ -135,7 +136,7 @@ tn_status zero(Call& call, Tensor out, Tensor) {
 
 template <class C>
 tn_status run_line(const Call& call, const Tensor& out, const Line<C>& line) {
-  if (line.n > 0) launch<range<C>>(call, shape_for(line.n), out.data<char>(), code_of(out.dtype()), line);
+  if (line.n > 0) launch<range<C>>(call, shape_for(call, line.n), out.data<char>(), code_of(out.dtype()), line);
   return TN_OK;
 }
 
@@ -165,7 +166,7 @@ tn_status logspace(Call& call, Tensor out, Scalar start, Scalar end, int64_t, do
                    std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   const int64_t n = out.numel();
   if (n == 0) return TN_OK;
-  launch<powers>(call, shape_for(n), out.data<char>(), code_of(out.dtype()), base,
+  launch<powers>(call, shape_for(call, n), out.data<char>(), code_of(out.dtype()), base,
                  evenly(n, end_of(out, start), end_of(out, end)));
   return TN_OK;
 }
@@ -173,7 +174,7 @@ tn_status logspace(Call& call, Tensor out, Scalar start, Scalar end, int64_t, do
 tn_status eye(Call& call, Tensor out, int64_t, int64_t m, std::optional<DType>, std::optional<Layout>,
               std::optional<Device>, std::optional<bool>) {
   const int64_t n = out.numel();
-  if (n > 0) launch<identity>(call, shape_for(n), out.data<char>(), code_of(out.dtype()), m, n);
+  if (n > 0) launch<identity>(call, shape_for(call, n), out.data<char>(), code_of(out.dtype()), m, n);
   return TN_OK;
 }
 
@@ -183,7 +184,7 @@ tn_status triangular(Call& call, Tensor out, Tensor self, int64_t diagonal) {
   if (n == 0) return TN_OK;
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch<triangle<U>>(call, shape_for(n), out.data<U>(), self.data<U>(), self.size(-2), self.size(-1), diagonal,
+    launch<triangle<U>>(call, shape_for(call, n), out.data<U>(), self.data<U>(), self.size(-2), self.size(-1), diagonal,
                         kLower, n);
   });
   return TN_OK;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Samples of images and volumes at positions of a grid, and their gradients. Positions and weights are computed in
-// double. A thread has a position and some channels; the gradient of the input is added up by atomics, or where results
-// are to be the same each time, with the neighbours of all positions sorted by their element.
+// grid_sampler of images and volumes, and its gradients. Positions and weights are computed in
+// double. A thread handles a position and some channels; the gradient of the input is summed by atomics, or, for
+// deterministic results, with the neighbors of all positions sorted by their element.
 #include <algorithm>
 
 #include "plugin_cuda/device/copy.cuh"
@@ -26,17 +26,17 @@ struct Sampler {
   int32_t size[3];        // of the input's spatial dimensions
   int32_t channels, group;
   char* grid;
-  int64_t grid_stride[kVolumeDims];  // bytes; number 1 is that of the coordinates
+  int64_t grid_stride[kVolumeDims];  // bytes; entry 1 is that of the coordinates
   GridRules rules;
 };
 
-// The neighbours of a position along each dimension.
+// The neighbors of a position along each dimension.
 template <int nd, int kTaps>
-struct Neighbours {
+struct Neighbors {
   static constexpr int kCount = nd == 2 ? kTaps * kTaps : kTaps * kTaps * kTaps;
   GridTaps along[nd];
 
-  // Which tap of dimension d neighbour k is; the last dimension's taps come first.
+  // Which tap of dimension d neighbor k is; the last dimension's taps come first.
   static TN_DEVICE constexpr int tap(int k, int d) {
     for (int e = nd - 1; e > d; --e) k /= kTaps;
     return k % kTaps;
@@ -57,7 +57,7 @@ struct Neighbours {
     for (int d = 0; d < nd; ++d) w *= along[d].weight[tap(k, d)];
     return w;
   }
-  // How the weight changes with the position along dimension e.
+  // The derivative of the weight by the position along dimension e.
   TN_DEVICE double slope(int k, int e) const {
     double w = 1;
     for (int d = 0; d < nd; ++d) w *= d == e ? along[d].slope[tap(k, d)] : along[d].weight[tap(k, d)];
@@ -67,8 +67,8 @@ struct Neighbours {
 
 // The coordinates of a position run from the last dimension to the first.
 template <class T, int nd, int kTaps>
-TN_DEVICE Neighbours<nd, kTaps> find(const Sampler& s, const Place& at) {
-  Neighbours<nd, kTaps> n;
+TN_DEVICE Neighbors<nd, kTaps> find_neighbors(const Sampler& s, const Place& at) {
+  Neighbors<nd, kTaps> n;
   const char* p = s.grid + at.at[0] * s.grid_stride[0];
   for (int k = 2; k < kVolumeDims; ++k) p += at.at[k] * s.grid_stride[k];
   GridRules rules = s.rules;
@@ -80,19 +80,19 @@ TN_DEVICE Neighbours<nd, kTaps> find(const Sampler& s, const Place& at) {
   return n;
 }
 
-// The one behind the last channel of a thread.
-TN_DEVICE int32_t last_channel(const Sampler& s, int32_t first) {
+// One past the last channel of a thread.
+TN_DEVICE int32_t end_channel(const Sampler& s, int32_t first) {
   return first + s.group < s.channels ? first + s.group : s.channels;
 }
 
 template <class T, int nd, int kTaps>
 __global__ void sample(Sampler s) {
   using E = FloatElements<T>;
-  using N = Neighbours<nd, kTaps>;
+  using N = Neighbors<nd, kTaps>;
   const E elements{};
   for (int64_t i = global_thread(); i < s.extents.numel; i += global_threads()) {
     Place at = s.extents.place(i);
-    const N n = find<T, nd, kTaps>(s, at);
+    const N n = find_neighbors<T, nd, kTaps>(s, at);
     typename E::C weight[N::kCount];
     int64_t offset[N::kCount];
     bool inside[N::kCount];
@@ -102,7 +102,7 @@ __global__ void sample(Sampler s) {
       offset[k] = n.offset(k, s.input);
       inside[k] = n.inside(k);
     }
-    const int32_t first = at.at[1] * s.group, last = last_channel(s, first);
+    const int32_t first = at.at[1] * s.group, last = end_channel(s, first);
     for (at.at[1] = first; at.at[1] < last; ++at.at[1]) {
       const char* plane = s.input.plane(at);
       typename E::C sum = 0;
@@ -115,15 +115,15 @@ __global__ void sample(Sampler s) {
   }
 }
 
-// Adds to `sums`, whose elements are of the compute type.
+// Adds to `sums`, whose elements have the compute type.
 template <class T, int nd, int kTaps>
-__global__ void spread(Sampler s, Volume sums) {
+__global__ void scatter_gradient(Sampler s, Volume sums) {
   using C = typename FloatElements<T>::C;
-  using N = Neighbours<nd, kTaps>;
+  using N = Neighbors<nd, kTaps>;
   for (int64_t i = global_thread(); i < s.extents.numel; i += global_threads()) {
     Place at = s.extents.place(i);
-    const N n = find<T, nd, kTaps>(s, at);
-    const int32_t first = at.at[1] * s.group, last = last_channel(s, first);
+    const N n = find_neighbors<T, nd, kTaps>(s, at);
+    const int32_t first = at.at[1] * s.group, last = end_channel(s, first);
     for (at.at[1] = first; at.at[1] < last; ++at.at[1]) {
       char* plane = sums.plane(at);
       const C v = FloatElements<T>().get(s.samples.element(at));
@@ -137,14 +137,14 @@ __global__ void spread(Sampler s, Volume sums) {
 
 // All channels of a position.
 template <class T, int nd, int kTaps>
-__global__ void slopes(Sampler s, char* grad_grid, int64_t coordinate) {
+__global__ void grid_gradient(Sampler s, char* grad_grid, int64_t coordinate) {
   using E = FloatElements<T>;
   using C = typename E::C;
-  using N = Neighbours<nd, kTaps>;
+  using N = Neighbors<nd, kTaps>;
   const E elements{};
   for (int64_t i = global_thread(); i < s.extents.numel; i += global_threads()) {
     Place at = s.extents.place(i);
-    const N n = find<T, nd, kTaps>(s, at);
+    const N n = find_neighbors<T, nd, kTaps>(s, at);
     C dot[N::kCount] = {};
     for (at.at[1] = 0; at.at[1] < s.channels; ++at.at[1]) {
       const char* plane = s.input.plane(at);
@@ -164,14 +164,14 @@ __global__ void slopes(Sampler s, char* grad_grid, int64_t coordinate) {
 }
 
 template <class T>
-__global__ void narrow(Volume out, Extents extents, const float* sums) {
+__global__ void cast_sums(Volume out, Extents extents, const float* sums) {
   for (int64_t i = global_thread(); i < extents.numel; i += global_threads()) {
     write(out.element(extents.place(i)), T(sums[i]));
   }
 }
 
 // Row-major tensors, and the pairs of some of their images: pair {image, position, tap} has the key {image, element of
-// its plane}; a neighbour outside has one beyond all others.
+// its plane}; a neighbor outside has a key after all others.
 struct Ordered {
   Dense out, grad, grid;
   GridRules rules;
@@ -198,7 +198,7 @@ struct Ordered {
   static constexpr int64_t kPairsAtOnce = 1 << 22;
   bool fits() const { return points * taps <= INT32_MAX; }
   int64_t all_pairs() const { return images * points * taps; }
-  // The weights lie behind the memory of the sort.
+  // The weights follow the memory of the sort.
   int64_t sort_bytes() const { return ceil_div(static_cast<int64_t>(sort_workspace_bytes(all_pairs())), 64) * 64; }
   int64_t bytes() const { return sort_bytes() + all_pairs() * static_cast<int64_t>(sizeof(double)); }
 };
@@ -245,7 +245,7 @@ __global__ void sum_pairs(Ordered o) {
   }
 }
 
-// Threads that are wanted: fewer positions than these share out their channels.
+// Threads wanted: with fewer positions, several threads share the channels of one.
 constexpr int64_t kThreads = int64_t{1} << 17;
 
 bool make_sampler(Sampler* s, const Tensor& samples, const Tensor& input, const Tensor& grid, int64_t mode,
@@ -297,7 +297,8 @@ tn_status forward(Call& call, Tensor out, Tensor input, Tensor grid, int64_t mod
   Sampler s;
   if (!make_sampler(&s, out, input, grid, mode, border, align_corners)) return TN_DECLINED;
   with_kernel(input.dtype(), input.ndim() - 2, mode, [&](auto tag, auto nd, auto taps) {
-    launch<sample<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(call, shape_for(s.extents.numel, 128), s);
+    launch<sample<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(call,
+                                                                             shape_for(call, s.extents.numel, 128), s);
   });
   return TN_OK;
 }
@@ -320,16 +321,16 @@ void input_gradient(const Call& call, const Sampler& s, const Tensor& out, int64
   }
   if (s.extents.numel > 0) {
     with_kernel(out.dtype(), nd, mode, [&](auto tag, auto dims, auto taps) {
-      launch<spread<tn_type(tag), decltype(dims)::value, decltype(taps)::value>>(call, shape_for(s.extents.numel, 128),
-                                                                                 s, sums);
+      launch<scatter_gradient<tn_type(tag), decltype(dims)::value, decltype(taps)::value>>(
+          call, shape_for(call, s.extents.numel, 128), s, sums);
     });
   }
   if (!half) return;
   const float* from = reinterpret_cast<const float*>(sums.p);
   if (out.dtype() == kFloat16)
-    launch<narrow<Half>>(call, shape_for(all.numel), Volume(out, nd), all, from);
+    launch<cast_sums<Half>>(call, shape_for(call, all.numel), Volume(out, nd), all, from);
   else
-    launch<narrow<BFloat16>>(call, shape_for(all.numel), Volume(out, nd), all, from);
+    launch<cast_sums<BFloat16>>(call, shape_for(call, all.numel), Volume(out, nd), all, from);
 }
 
 bool ordered_input_gradient(const Call& call, const Tensor& out, const Tensor& grad, const Tensor& grid,
@@ -344,11 +345,11 @@ bool ordered_input_gradient(const Call& call, const Tensor& out, const Tensor& g
     o.images = std::min(images, o.batch - o.first);
     const SortMemory memory(call, o.all_pairs());
     o.pairs = memory.pairs;
-    launch<find_pairs>(call, shape_for(o.images * o.points, 128), o);
+    launch<find_pairs>(call, shape_for(call, o.images * o.points, 128), o);
     sort_pairs(call, o.pairs, bits_for(o.images * o.plane + 1), memory.scratch,
                static_cast<std::size_t>(reinterpret_cast<char*>(o.weights) - memory.scratch));
     with_real(out.dtype(),
-              [&](auto real) { launch<sum_pairs<tn_type(real)>>(call, shape_for(o.pairs.n * o.channels), o); });
+              [&](auto real) { launch<sum_pairs<tn_type(real)>>(call, shape_for(call, o.pairs.n * o.channels), o); });
   }
   return true;
 }
@@ -368,8 +369,8 @@ tn_status backward(Call& call, Tensor grad_input, Tensor grad_grid, Tensor grad,
   for (int k = 0; k < kVolumeDims; ++k) sizes[k] = k == 1 ? 1 : s.extents.size[k];
   s.extents = Extents(sizes);
   with_kernel(input.dtype(), input.ndim() - 2, mode, [&](auto tag, auto nd, auto taps) {
-    launch<slopes<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(
-        call, shape_for(s.extents.numel, 128), s, grad_grid.data<char>(), item_size(grad_grid.dtype()));
+    launch<grid_gradient<tn_type(tag), decltype(nd)::value, decltype(taps)::value>>(
+        call, shape_for(call, s.extents.numel, 128), s, grad_grid.data<char>(), item_size(grad_grid.dtype()));
   });
   return TN_OK;
 }

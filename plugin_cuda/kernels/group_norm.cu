@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Group normalisation and its gradient. Forward, a group of an image is a channel of parts; backward, a channel of an
-// image is one, since weights differ within a group.
+// Group normalization and its gradient. Forward, the sums are per group of an image; backward, per channel of an image,
+// since weights differ within a group.
 #include <cmath>
 
 #include "plugin_cuda/device/planes.cuh"
@@ -29,7 +29,7 @@ struct Forward {
   double eps;
 };
 
-// A block a group.
+// One block per group.
 template <class C>
 __global__ void finish(Forward f, const Moments<C>* parts, Affine<C>* by) {
   const int64_t per_group = f.s.per_group();
@@ -65,7 +65,7 @@ TN_DEVICE Two<double> sums_of(const Backward& b, const Two<C>* parts, int64_t ch
   return sums;
 }
 
-// A block a group. dx = rstd * (g - mean(g) - xhat * mean(g * xhat)) with g = dy * weight.
+// One block per group. dx = rstd * (g - mean(g) - xhat * mean(g * xhat)) with g = dy * weight.
 template <class C>
 __global__ void finish_input(Backward b, const Two<C>* parts, Slopes<C>* by) {
   const int64_t per_group = b.s.per_group();
@@ -80,7 +80,7 @@ __global__ void finish_input(Backward b, const Two<C>* parts, Slopes<C>* by) {
       sums.a += w * one.a;
       sums.b += w * one.b;
     }
-    sums = block_fold(sums, Two<double>{0, 0}, AddTwo());
+    sums = block_reduce(sums, Two<double>{0, 0}, AddTwo());
     for (int64_t k = threadIdx.x; k < per_group; k += blockDim.x) {
       by[row * per_group + k] = {b.mean.get<C>(row), static_cast<C>(rstd * b.weight.get_or(first + k, 1.0)),
                                  static_cast<C>(-rstd * rstd * rstd * sums.b / count),
@@ -89,7 +89,7 @@ __global__ void finish_input(Backward b, const Two<C>* parts, Slopes<C>* by) {
   }
 }
 
-// A block a channel, over the images.
+// One block per channel, over the images.
 template <class C>
 __global__ void finish_parameters(Backward b, const Two<C>* parts) {
   for (int64_t c = blockIdx.x; c < b.s.channels; c += gridDim.x) {
@@ -99,14 +99,14 @@ __global__ void finish_parameters(Backward b, const Two<C>* parts) {
       sums.a += one.a;
       sums.b += one.b * b.rstd.get<double>(n * b.s.groups + c / b.s.per_group());
     }
-    sums = block_fold(sums, Two<double>{0, 0}, AddTwo());
+    sums = block_reduce(sums, Two<double>{0, 0}, AddTwo());
     if (threadIdx.x != 0) continue;
     if (b.grad_bias.p != nullptr) b.grad_bias.put(c, sums.a);
     if (b.grad_weight.p != nullptr) b.grad_weight.put(c, sums.b);
   }
 }
 
-// What the elements are computed with comes after the parts.
+// The parts, then the coefficients of the elements.
 uint64_t bytes_of(const Groups& s, const Planes& parts) {
   return parts.part_bytes() + static_cast<uint64_t>(s.batch * s.channels) * sizeof(Slopes<double>);
 }
@@ -134,10 +134,10 @@ tn_status group_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor in
   void* const by = call.workspace<char>() + rows.part_bytes();
   with_real(input.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<finish<C>>(call, joining_shape(s.rows(), f.parts), f, call.workspace<Moments<C>>(),
+    launch<finish<C>>(call, combine_shape(call, s.rows(), f.parts), f, call.workspace<Moments<C>>(),
                       static_cast<Affine<C>*>(by));
   });
-  each_affine(call, s.by_channel(), input, out, by);
+  apply_affine(call, s.by_channel(), input, out, by);
   return TN_OK;
 }
 
@@ -145,9 +145,10 @@ template <class C>
 void finish_gradients(const Call& call, const Backward& b, bool input, bool parameters, void* by) {
   const Two<C>* const parts = call.workspace<Two<C>>();
   if (input) {
-    launch<finish_input<C>>(call, joining_shape(b.s.rows(), b.s.per_group()), b, parts, static_cast<Slopes<C>*>(by));
+    launch<finish_input<C>>(call, combine_shape(call, b.s.rows(), b.s.per_group()), b, parts,
+                            static_cast<Slopes<C>*>(by));
   }
-  if (parameters) launch<finish_parameters<C>>(call, joining_shape(b.s.channels, b.s.batch), b, parts);
+  if (parameters) launch<finish_parameters<C>>(call, combine_shape(call, b.s.channels, b.s.batch), b, parts);
 }
 
 tn_status group_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,
@@ -165,7 +166,7 @@ tn_status group_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight,
     finish_gradients<double>(call, b, elements, sums, by);
   else
     finish_gradients<float>(call, b, elements, sums, by);
-  if (elements) each_gradient(call, planes, grad, input, grad_input, by);
+  if (elements) apply_gradient(call, planes, grad, input, grad_input, by);
   return TN_OK;
 }
 

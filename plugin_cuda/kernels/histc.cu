@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// histc and _histogram. Counts are integers, so that their order does not matter; weights are added up bin by bin,
-// after a sort.
+// histc and _histogram. Counts are integers, so their order does not matter; weights are summed per bin, after a sort.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/order.cuh"
@@ -13,13 +12,13 @@ namespace {
 
 using namespace sdk;
 
-constexpr int64_t kMostShared = 8192;  // bins whose counts a block keeps itself
-constexpr int kExtremeBlocks = 1024;
+constexpr int64_t kMaxSharedBins = 8192;  // bins whose counts a block has in shared memory
+constexpr int kMaxExtremeBlocks = 1024;
 
 struct Range {
   double low, high;
 };
-struct Widest {
+struct Union {
   TN_DEVICE Range operator()(const Range& a, const Range& b) const {
     return {b.low < a.low || b.low != b.low ? b.low : a.low, b.high > a.high || b.high != b.high ? b.high : a.high};
   }
@@ -33,7 +32,7 @@ struct Data {
   TN_DEVICE double at(int64_t i) const { return load<double>(in + i * code_bytes(code), code); }
 };
 
-// Both find the bin of a value, -1 for none.
+// bin(v): -1 if v is in no bin.
 struct Even {
   const Range* range;
   int64_t bins;
@@ -68,17 +67,17 @@ __global__ void find_extremes(Data d, Range* parts) {
   Range mine{first, first};
   for (int64_t i = global_thread(); i < d.n; i += global_threads()) {
     const double v = d.at(i);
-    mine = Widest()(mine, Range{v, v});
+    mine = Union()(mine, Range{v, v});
   }
-  mine = block_fold(mine, Range{first, first}, Widest());
+  mine = block_reduce(mine, Range{first, first}, Union());
   if (threadIdx.x == 0) parts[blockIdx.x] = mine;
 }
 
 // One block.
-__global__ void join_extremes(Range* parts, int64_t n, Faults faults) {
+__global__ void combine_extremes(Range* parts, int64_t n, Faults faults) {
   Range mine = parts[0];
-  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) mine = Widest()(mine, parts[i]);
-  mine = block_fold(mine, mine, Widest());
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) mine = Union()(mine, parts[i]);
+  mine = block_reduce(mine, mine, Union());
   if (threadIdx.x != 0) return;
   if (mine.low == mine.high) mine = {mine.low - 1, mine.high + 1};
   if (mine.low - mine.low != 0 || mine.high - mine.high != 0) faults.report(TN_ERROR_VALUE, 0, 0);
@@ -95,7 +94,7 @@ __global__ void count(Data d, Find find) {
   }
 }
 
-// A block counts what it has seen before it adds that to the counts of all.
+// Each block counts in shared memory, then adds to the global counts.
 template <class Find>
 __global__ void count_shared(Data d, Find find) {
   auto own = dynamic_shared<unsigned>();
@@ -123,12 +122,12 @@ __global__ void write_counts(Data d, char* out, Code code) {
 template <class Find>
 void count_all(const Call& call, const Data& d, const Find& find) {
   if (d.n == 0) return;
-  if (d.bins <= kMostShared) {
-    Shape shape = shape_for(d.n, 256, 16);
+  if (d.bins <= kMaxSharedBins) {
+    Shape shape = shape_for(call, d.n, 256, 16);
     shape.shared_bytes = static_cast<std::size_t>(d.bins) * sizeof(unsigned);
     launch<count_shared<Find>>(call, shape, d, find);
   } else {
-    launch<count<Find>>(call, shape_for(d.n), d, find);
+    launch<count<Find>>(call, shape_for(call, d.n), d, find);
   }
 }
 
@@ -138,19 +137,19 @@ Data data_of(const Tensor& self, int64_t bins, int64_t* counts) {
 
 tn_status histc(Call& call, Tensor out, Tensor self, int64_t bins, Scalar min, Scalar max) {
   auto* parts = call.workspace<Range>();
-  const Data d = data_of(self, bins, reinterpret_cast<int64_t*>(parts + kExtremeBlocks));
+  const Data d = data_of(self, bins, reinterpret_cast<int64_t*>(parts + kMaxExtremeBlocks));
   const Range given{min.to<double>(), max.to<double>()};
   if (given.low != given.high || d.n == 0) {
     launch<set_range>(call, exactly(1, 1), parts, given);
   } else {
-    Shape shape = shape_for(d.n, 256, 4);
-    shape.grid = std::min<int64_t>(shape.grid, kExtremeBlocks);
+    Shape shape = shape_for(call, d.n, 256, 4);
+    shape.grid = std::min<int64_t>(shape.grid, kMaxExtremeBlocks);
     launch<find_extremes>(call, shape, d, parts);
-    launch<join_extremes>(call, {1, 256}, parts, shape.grid, Faults(call));
+    launch<combine_extremes>(call, {1, 256}, parts, shape.grid, Faults(call));
   }
   fill_bytes(call, d.counts, bins * static_cast<int64_t>(sizeof(int64_t)), 0);
   count_all(call, d, Even{parts, bins});
-  launch<write_counts>(call, shape_for(bins), d, out.data<char>(), code_of(out.dtype()));
+  launch<write_counts>(call, shape_for(call, bins), d, out.data<char>(), code_of(out.dtype()));
   return TN_OK;
 }
 
@@ -168,7 +167,7 @@ struct AddDoubles {
   TN_DEVICE double operator()(double a, double b) const { return a + b; }
 };
 
-// A block a bin.
+// One block per bin.
 __global__ void sum_bins(Pairs p, const char* weight, Code code, double* out, int64_t bins) {
   const int64_t item = code_bytes(code);
   for (int64_t b = blockIdx.x; b < bins; b += gridDim.x) {
@@ -177,7 +176,7 @@ __global__ void sum_bins(Pairs p, const char* weight, Code code, double* out, in
     for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
       sum += load<double>(weight + p.values_out[i] * item, code);
     }
-    sum = block_fold(sum, 0.0, AddDoubles());
+    sum = block_reduce(sum, 0.0, AddDoubles());
     if (threadIdx.x == 0) out[b] = sum;
   }
 }
@@ -190,21 +189,21 @@ tn_status histogram(Call& call, Tensor out, Tensor self, Tensor edges, OptTensor
     const Data d = data_of(self, bins, call.workspace<int64_t>());
     fill_bytes(call, d.counts, bins * static_cast<int64_t>(sizeof(int64_t)), 0);
     count_all(call, d, find);
-    launch<write_counts>(call, shape_for(bins), d, out.data<char>(), Code::F64);
+    launch<write_counts>(call, shape_for(call, bins), d, out.data<char>(), Code::F64);
     return TN_OK;
   }
   if (n >= int64_t{1} << 31) return TN_DECLINED;
   const SortMemory memory(call, n);
-  launch<bins_as_keys<Edges>>(call, shape_for(n), data_of(self, bins, nullptr), find, memory.pairs);
+  launch<bins_as_keys<Edges>>(call, shape_for(call, n), data_of(self, bins, nullptr), find, memory.pairs);
   sort_pairs(call, memory.pairs, bits_for(bins + 1), memory.scratch, memory.scratch_bytes);
   const int block = n / bins >= 16384 ? 1024 : n / bins >= 512 ? 256 : 32;
-  launch<sum_bins>(call, {std::min(bins, 4 * kMostBlocks), block}, memory.pairs, weight.data<char>(),
+  launch<sum_bins>(call, {std::min(bins, 4 * max_blocks(call)), block}, memory.pairs, weight.data<char>(),
                    code_of(weight.dtype()), out.data<double>(), bins);
   return TN_OK;
 }
 
 tn_status histc_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = kExtremeBlocks * sizeof(Range) + static_cast<uint64_t>(call->in[1].u.i64) * sizeof(int64_t);
+  *bytes = kMaxExtremeBlocks * sizeof(Range) + static_cast<uint64_t>(call->in[1].u.i64) * sizeof(int64_t);
   return TN_OK;
 }
 tn_status histogram_workspace(tn_call* call, uint64_t* bytes) {

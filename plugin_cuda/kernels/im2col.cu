@@ -72,10 +72,10 @@ __global__ void fold(Unfolding f, E elements) {
   }
 }
 
-// False: numbers that 32-bit positions cannot hold.
+// False if 32-bit positions do not suffice.
 bool axis_of(Axis* a, int64_t in, int64_t kernel, int64_t dilation, int64_t pad, int64_t stride) {
-  const int64_t most = INT32_MAX / 4;
-  if (in > most || kernel > most || dilation > most || pad > most || kernel * dilation > most) return false;
+  const int64_t max = INT32_MAX / 4;
+  if (in > max || kernel > max || dilation > max || pad > max || kernel * dilation > max) return false;
   const int64_t padded = in + 2 * pad;
   const int64_t step = stride > padded ? padded + 1 : stride;  // beyond the padded image there is one output
   const int64_t out = (padded - (kernel - 1) * dilation - 1) / step + 1;
@@ -116,7 +116,7 @@ tn_status im2col(Call& call, Tensor out, Tensor self, Ints kernel, Ints dilation
   const int64_t sizes[] = {out.ndim() == 3 ? out.size(0) : 1, out.size(-2), 1, f.height.out, f.width.out};
   f.extents = Extents(sizes);
   dispatch_size(out.dtype(),
-                [&](auto tag) { launch<unfold<tn_type(tag)>>(call, shape_for(f.extents.numel, 256, 2), f); });
+                [&](auto tag) { launch<unfold<tn_type(tag)>>(call, shape_for(call, f.extents.numel, 256, 2), f); });
   return TN_OK;
 }
 
@@ -126,7 +126,7 @@ tn_status col2im(Call& call, Tensor out, Tensor self, Ints, Ints kernel, Ints di
   if (!unfolding_of(&f, out, self, kernel, dilation, padding, stride)) return TN_DECLINED;
   f.extents = Extents(out, 2);
   with_elements(out.dtype(), [&](auto elements) {
-    launch<fold<decltype(elements)>>(call, shape_for(f.extents.numel), f, elements);
+    launch<fold<decltype(elements)>>(call, shape_for(call, f.extents.numel), f, elements);
   });
   return TN_OK;
 }

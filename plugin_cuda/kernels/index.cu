@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Indexing expressions: _index and index_put. A mask becomes one vector of offsets into the dimensions that it covers,
-// for whose length the host waits, unless one value is put everywhere it is set.
+// Indexing expressions: _index and index_put. A mask becomes a vector of offsets into the dimensions that it covers,
+// whose length the host waits for, unless one value is written wherever it is set.
 #include <list>
 #include <vector>
 
@@ -26,7 +26,7 @@ using Entries = std::vector<Entry>;
 
 bool is_mask(const OptTensor& t) { return t.defined() && (is_bool(t.dtype()) || t.dtype() == kUInt8); }
 
-// False where there are masks.
+// False if there are masks.
 bool entries_of(const TensorList& indices, Entries* out) {
   for (int64_t k = 0; k < indices.size(); ++k) {
     if (is_mask(indices[k])) return false;
@@ -35,18 +35,18 @@ bool entries_of(const TensorList& indices, Entries* out) {
   return true;
 }
 
-// The shape of an expression's result, and how that is laid out.
+// The shape and layout of an expression's result.
 struct Expression {
   struct Indexed {
     Tensor index;
-    int64_t size, step;  // as Indices has them
+    int64_t size, step;  // as in Indices
   };
   std::vector<int64_t> shape, sizes;  // of the index tensors together; of the result
   std::vector<int> kept;              // dimensions without an index
   std::vector<Indexed> indexed;
-  int at = 0;  // where `shape` stands in `sizes`
+  int at = 0;  // where `shape` begins in `sizes`
 
-  // False where there are too many tensors, or tensors of the host.
+  // False for too many tensors, or tensors on the host.
   bool parse(const Tensor& self, const Entries& entries) {
     int first = -1, last = -1, count = 0, d = 0;
     for (const Entry& e : entries) {
@@ -64,7 +64,7 @@ struct Expression {
       last = d;
     }
     while (d < self.ndim()) kept.push_back(d++);
-    if (indexed.empty() || static_cast<int>(indexed.size()) > kMostIndices) return false;
+    if (indexed.empty() || static_cast<int>(indexed.size()) > kMaxIndices) return false;
     at = last - first == count ? first : 0;
     for (int dim : kept) {
       if (static_cast<int>(sizes.size()) == at) sizes.insert(sizes.end(), shape.begin(), shape.end());
@@ -73,7 +73,7 @@ struct Expression {
     if (static_cast<int>(kept.size()) <= at) sizes.insert(sizes.end(), shape.begin(), shape.end());
     return true;
   }
-  int wide() const { return static_cast<int>(shape.size()); }
+  int index_dims() const { return static_cast<int>(shape.size()); }
   int64_t combinations() const {
     int64_t n = 1;
     for (int64_t s : shape) n *= s;
@@ -83,15 +83,15 @@ struct Expression {
   void add(IndexLoop& loop, const Tensor& self) const {
     int64_t strides[kMaxDims] = {};
     for (std::size_t k = 0; k < kept.size(); ++k) {
-      const int place = static_cast<int>(k) < at ? static_cast<int>(k) : static_cast<int>(k) + wide();
-      strides[place] = self.stride(kept[k]);
+      const int dim = static_cast<int>(k) < at ? static_cast<int>(k) : static_cast<int>(k) + index_dims();
+      strides[dim] = self.stride(kept[k]);
     }
     loop.by.from_end = true;
     loop.add(self, strides);
     for (const Indexed& i : indexed) {
       int64_t along[kMaxDims] = {};
       const Tensor& t = i.index;
-      for (int k = 0; k < t.ndim(); ++k) along[at + wide() - t.ndim() + k] = t.size(k) == 1 ? 0 : t.stride(k);
+      for (int k = 0; k < t.ndim(); ++k) along[at + index_dims() - t.ndim() + k] = t.size(k) == 1 ? 0 : t.stride(k);
       loop.add_index(t, along, i.size, i.step);
     }
   }
@@ -105,7 +105,7 @@ tn_status index(Call& call, Tensor out, Tensor self, TensorList indices) {
   IndexLoop loop(call, out.sizes());
   loop.add(out, Strides(out).of);
   e.add(loop, self);
-  take_all(call, loop, out.dtype());
+  launch_gather(call, loop, out.dtype());
   return TN_OK;
 }
 
@@ -126,15 +126,15 @@ tn_status put(const Call& call, const Tensor& out, const Tensor& self, const Ent
   IndexLoop loop(call, Ints(e.sizes.data(), rank));
   loop.add(values, strides);
   e.add(loop, out);
-  Joining how{accumulate ? Join::Add : Join::Last};
+  CombineRule how{accumulate ? CombineOp::Add : CombineOp::Last};
   how.distinct = distinct;
-  if (accumulate || (call.deterministic() && !distinct)) return join_each(call, loop, out, self, how);
-  start_from(call, out, self);
-  put_all(call, loop, out.dtype());
+  if (accumulate || (call.deterministic() && !distinct)) return combine_elements(call, loop, out, self, how);
+  copy_unless_same(call, out, self);
+  launch_scatter(call, loop, out.dtype());
   return TN_OK;
 }
 
-// One mask, nothing else, and one value: no place has to be known.
+// A single mask and one value: no offsets are needed.
 bool fill_by_mask(const Call& call, const Tensor& out, const Tensor& self, const TensorList& indices,
                   const Tensor& value) {
   if (value.numel() != 1 || value.device().type == TN_CPU) return false;
@@ -188,13 +188,13 @@ struct Offsets {
   }
 };
 
-// Of the workspace: counts, a dense copy of the mask, offsets.
+// Workspace: counts, a contiguous copy of the mask, offsets.
 uint64_t mask_bytes(const Tensor& mask) {
   return kStartsBytes + static_cast<uint64_t>((mask.numel() + 7) / 8 * 8 + mask.numel() * 8);
 }
 
-// The offsets of what a mask sets in the dimensions of `out` from `dim` on, as a tensor of one dimension, kept in
-// *views.
+// The offsets of the elements that a mask sets, in the dimensions of `out` from `dim` on, as a tensor of one dimension
+// in *views.
 struct OffsetView {
   int64_t size, stride = 1;
   tn_tensor view;
@@ -219,7 +219,7 @@ OptTensor offsets_of(const Call& call, const Tensor& out, int dim, const Tensor&
   const Selection s = select(mask.contiguous() ? mask.data<char>() : flags, mask.dtype(), n, starts);
   OffsetView& v = views->emplace_back();
   v.size = count_all(call, s);
-  if (v.size > 0) spread_all(call, s, to);
+  if (v.size > 0) launch_scatter_selected(call, s, to);
   v.view = view_of(mask, to.out, kInt64, Ints(&v.size, 1), &v.stride, TN_TENSOR_CONTIGUOUS);
   return OptTensor(&v.view);
 }
@@ -234,7 +234,7 @@ tn_status index_put_masks(Call& call, Tensor out, Tensor self, TensorList indice
     masks += is_mask(t);
   }
   const bool distinct = given == 1 && masks == 1;
-  if (given > kMostIndices || (call.deterministic() && !distinct)) return TN_DECLINED;
+  if (given > kMaxIndices || (call.deterministic() && !distinct)) return TN_DECLINED;
   std::list<OffsetView> views;
   Entries entries;
   char* memory = call.workspace<char>();
@@ -257,11 +257,12 @@ tn_status put_workspace(tn_call* c, uint64_t* bytes) {
   const Tensor self(c->in[0].u.tensor);
   *bytes = 0;
   const bool accumulate = c->in[3].u.i64 != 0;
-  if (!call.deterministic() || !joins_in_order(call, self.dtype(), {accumulate ? Join::Add : Join::Last})) return TN_OK;
+  if (!call.deterministic() || !combines_in_order(call, self.dtype(), {accumulate ? CombineOp::Add : CombineOp::Last}))
+    return TN_OK;
   Entries entries;
   Expression e;
   if (!entries_of(TensorList(c->in[1].u.tensors, c->in[1].len), &entries) || !e.parse(self, entries)) return TN_OK;
-  *bytes = join_workspace_bytes(e.combinations());
+  *bytes = combine_workspace_bytes(e.combinations());
   return TN_OK;
 }
 tn_status masks_workspace(tn_call* call, uint64_t* bytes) {

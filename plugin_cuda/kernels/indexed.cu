@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// gather, the scatters, and rows of slices named by a vector of indices.
+// gather, scatters, and operators on slices selected by a vector of indices.
 #include "plugin_cuda/device/indexed.cuh"
 
 #include <vector>
@@ -24,58 +24,58 @@ namespace {
 using namespace sdk;
 
 template <class U, int N>
-__global__ void take(Strided<N> at, Indices by) {
+__global__ void gather_elements(Strided<N> at, Indices by) {
   for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
     char *to, *from;
-    places(at, by, i, &to, &from);
+    find_addresses(at, by, i, &to, &from);
     write(to, read<U>(from));
   }
 }
 
 template <class U, int N>
-__global__ void put(Strided<N> at, Indices by) {
+__global__ void scatter_elements(Strided<N> at, Indices by) {
   for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
     char *from, *to;
-    places(at, by, i, &from, &to);
+    find_addresses(at, by, i, &from, &to);
     write(to, read<U>(from));
   }
 }
 
-// There is no dense operand: one value for all.
+// Without a dense operand: one value for all.
 template <class U, int N>
-__global__ void put_value(Strided<N> at, Indices by, U value) {
+__global__ void scatter_scalar(Strided<N> at, Indices by, U value) {
   for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
     char *from, *to;
-    places(at, by, i, &from, &to);
+    find_addresses(at, by, i, &from, &to);
     write(to, value);
   }
 }
 
 }  // namespace
 
-void take_all(const Call& call, IndexLoop& loop, DType dtype) {
+void launch_gather(const Call& call, IndexLoop& loop, DType dtype) {
   dispatch_size(dtype, [&](auto tag) {
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<take<tn_type(tag), At::kOperands>>(call, shape_for(at.numel, 256, 2), at, loop.by);
+      launch<gather_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by);
     });
   });
 }
-void put_all(const Call& call, IndexLoop& loop, DType dtype) {
+void launch_scatter(const Call& call, IndexLoop& loop, DType dtype) {
   dispatch_size(dtype, [&](auto tag) {
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<put<tn_type(tag), At::kOperands>>(call, shape_for(at.numel, 256, 2), at, loop.by);
+      launch<scatter_elements<tn_type(tag), At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by);
     });
   });
 }
-void put_one(const Call& call, IndexLoop& loop, DType dtype, const Scalar& value) {
+void launch_scatter_scalar(const Call& call, IndexLoop& loop, DType dtype, const Scalar& value) {
   dispatch_size(dtype, [&](auto tag) {
     using U = tn_type(tag);
     const U bits = static_cast<U>(bits_of(dtype, value));
     loop.run_one([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<put_value<U, At::kOperands>>(call, shape_for(at.numel, 256, 2), at, loop.by, bits);
+      launch<scatter_scalar<U, At::kOperands>>(call, shape_for(call, at.numel, 256, 2), at, loop.by, bits);
     });
   });
 }
@@ -87,11 +87,11 @@ tn_status gather(Call& call, Tensor out, Tensor self, int64_t given, Tensor inde
   loop.add(out, Strides(out).of);
   loop.add(self, Strides(self, dim).of);
   loop.add_index(index, Strides(index).of, extent(self, dim), step_of(self, dim));
-  take_all(call, loop, out.dtype());
+  launch_gather(call, loop, out.dtype());
   return TN_OK;
 }
 
-// The loop of the scatter rows: src may be undefined.
+// The loop of the scatter operators: src may be undefined.
 void add_scatter(IndexLoop& loop, const Tensor& out, int64_t given, const Tensor& index, const Tensor& src) {
   const int dim = wrap_dim(given, out.ndim());
   if (src.defined())
@@ -102,7 +102,7 @@ void add_scatter(IndexLoop& loop, const Tensor& out, int64_t given, const Tensor
   loop.add_index(index, Strides(index).of, extent(out, dim), step_of(out, dim));
 }
 
-// Those of a loop over the index's shape: where an index is the same along a dimension, the place is not.
+// Different indices of a loop over the index's shape; a dimension of stride 0 repeats them.
 int64_t combinations(const Tensor& index, int dim) {
   int64_t n = 1;
   for (int d = 0; d < index.ndim(); ++d) {
@@ -114,44 +114,45 @@ int64_t combinations(const Tensor& index, int dim) {
 tn_status scatter_src(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
   IndexLoop loop(call, index.sizes());
   add_scatter(loop, out, dim, index, src);
-  if (call.deterministic()) return join_each(call, loop, out, self, {Join::Last});
-  start_from(call, out, self);
-  put_all(call, loop, out.dtype());
+  if (call.deterministic()) return combine_elements(call, loop, out, self, {CombineOp::Last});
+  copy_unless_same(call, out, self);
+  launch_scatter(call, loop, out.dtype());
   return TN_OK;
 }
 
 tn_status scatter_value(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
-  start_from(call, out, self);
+  copy_unless_same(call, out, self);
   IndexLoop loop(call, index.sizes());
   add_scatter(loop, out, dim, index, Tensor());
-  put_one(call, loop, out.dtype(), value);
+  launch_scatter_scalar(call, loop, out.dtype(), value);
   return TN_OK;
 }
 
-tn_status scatter_join(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, const Tensor& index,
-                       const Tensor& src, const Joining& how) {
+tn_status scatter_combine(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, const Tensor& index,
+                          const Tensor& src, const CombineRule& how) {
   IndexLoop loop(call, index.sizes());
   add_scatter(loop, out, dim, index, src);
-  return join_each(call, loop, out, self, how);
+  return combine_elements(call, loop, out, self, how);
 }
 
 tn_status scatter_add(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src) {
-  return scatter_join(call, out, self, dim, index, src, {Join::Add});
+  return scatter_combine(call, out, self, dim, index, src, {CombineOp::Add});
 }
 tn_status scatter_reduce(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, Str reduce,
                          bool include_self) {
-  return scatter_join(call, out, self, dim, index, src, {join_named(reduce), include_self});
+  return scatter_combine(call, out, self, dim, index, src, {combine_op_of(reduce), include_self});
 }
 
-constexpr Join kScatterJoins[] = {Join::Last, Join::Add, Join::Highest, Join::Lowest, Join::Multiply};  // by code
+constexpr CombineOp kScatterOps[] = {CombineOp::Last, CombineOp::Add, CombineOp::Max, CombineOp::Min,
+                                     CombineOp::Multiply};  // by code
 
 tn_status prim_scatter(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor src, int64_t code) {
   if (code > TN_SCATTER_MUL) return TN_DECLINED;
   if (code == TN_SCATTER_SET) return scatter_src(call, out, self, dim, index, src);
-  return scatter_join(call, out, self, dim, index, src, {kScatterJoins[code]});
+  return scatter_combine(call, out, self, dim, index, src, {kScatterOps[code]});
 }
 
-// Vectors of indices into one dimension: each names a slice. `slices` has the index's length there.
+// Vectors of indices into one dimension: each selects a slice. `slices` has the index's length there.
 void add_slices(IndexLoop& loop, const Tensor& slices, const Tensor& other, const Tensor& index, int dim) {
   loop.add(slices, Strides(slices).of);
   loop.add(other, Strides(other, dim).of);
@@ -162,11 +163,11 @@ void add_slices(IndexLoop& loop, const Tensor& slices, const Tensor& other, cons
 tn_status index_select(Call& call, Tensor out, Tensor self, int64_t given, Tensor index) {
   IndexLoop loop(call, out.sizes());
   add_slices(loop, out, self, index, wrap_dim(given, self.ndim()));
-  take_all(call, loop, out.dtype());
+  launch_gather(call, loop, out.dtype());
   return TN_OK;
 }
 
-// The loop of slices that are written. One of no dimension is a slice of one element.
+// The loop over written slices. A tensor without dimensions is a slice of one element.
 IndexLoop writing_slices(const Call& call, const Tensor& out, int64_t given, const Tensor& index,
                          const Tensor& source) {
   const int dim = wrap_dim(given, out.ndim());
@@ -186,24 +187,24 @@ IndexLoop writing_slices(const Call& call, const Tensor& out, int64_t given, con
 
 tn_status index_copy(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source) {
   IndexLoop loop = writing_slices(call, out, given, index, source);
-  if (call.deterministic()) return join_each(call, loop, out, self, {Join::Last});
-  start_from(call, out, self);
-  put_all(call, loop, out.dtype());
+  if (call.deterministic()) return combine_elements(call, loop, out, self, {CombineOp::Last});
+  copy_unless_same(call, out, self);
+  launch_scatter(call, loop, out.dtype());
   return TN_OK;
 }
 
 tn_status index_add(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source, Scalar alpha) {
   IndexLoop loop = writing_slices(call, out, given, index, source);
-  return join_each(call, loop, out, self, {Join::Add, true, alpha});
+  return combine_elements(call, loop, out, self, {CombineOp::Add, true, alpha});
 }
 
 tn_status index_reduce(Call& call, Tensor out, Tensor self, int64_t given, Tensor index, Tensor source, Str reduce,
                        bool include_self) {
   IndexLoop loop = writing_slices(call, out, given, index, source);
-  return join_each(call, loop, out, self, {join_named(reduce), include_self});
+  return combine_elements(call, loop, out, self, {combine_op_of(reduce), include_self});
 }
 
-// The loop of slices that all become one value.
+// The loop over slices that are filled with one value.
 IndexLoop filling_slices(const Call& call, const Tensor& out, int64_t given, const Tensor& index, const Tensor& value) {
   const int dim = wrap_dim(given, out.ndim());
   std::vector<int64_t> shape(out.sizes().begin(), out.sizes().end());
@@ -218,23 +219,23 @@ IndexLoop filling_slices(const Call& call, const Tensor& out, int64_t given, con
 }
 
 tn_status index_fill(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Scalar value) {
-  start_from(call, out, self);
-  if (index.numel() == 0) return TN_OK;  // which a number's empty shape cannot tell
+  copy_unless_same(call, out, self);
+  if (index.numel() == 0) return TN_OK;  // a scalar's empty shape does not say so
   IndexLoop loop = filling_slices(call, out, dim, index, index);
-  put_one(call, loop, out.dtype(), value);
+  launch_scatter_scalar(call, loop, out.dtype(), value);
   return TN_OK;
 }
 
 // The value is cast first.
 tn_status index_fill_tensor(Call& call, Tensor out, Tensor self, int64_t dim, Tensor index, Tensor value) {
   if (value.device().type == TN_CPU) return TN_DECLINED;
-  start_from(call, out, self);
+  copy_unless_same(call, out, self);
   if (index.numel() == 0) return TN_OK;
   const tn_tensor cast =
       view_of(out, call.workspace<char>(), out.dtype(), Ints(nullptr, 0), nullptr, TN_TENSOR_CONTIGUOUS);
   copy_elements(call, Tensor(&cast), value);
   IndexLoop loop = filling_slices(call, out, dim, index, Tensor(&cast));
-  put_all(call, loop, out.dtype());
+  launch_scatter(call, loop, out.dtype());
   return TN_OK;
 }
 
@@ -246,49 +247,49 @@ tn_status embedding(Call& call, Tensor out, Tensor weight, Tensor indices, int64
   for (int d = 0; d < indices.ndim(); ++d) along[d] = indices.stride(d);
   along[indices.ndim()] = 0;
   loop.add_index(indices, along, weight.size(0), step_of(weight, 0));
-  take_all(call, loop, out.dtype());
+  launch_gather(call, loop, out.dtype());
   return TN_OK;
 }
 
-// Workspaces: a fixed order wants a sort.
+// Workspaces: a fixed order needs a sort.
 Tensor argument(const tn_call* call, int i) { return Tensor(call->in[i].u.tensor); }
-uint64_t bytes_for(tn_call* call, int64_t n, const Joining& how) {
-  return joins_in_order(Call(call), argument(call, 0).dtype(), how) ? join_workspace_bytes(n) : 0;
+uint64_t bytes_for(tn_call* call, int64_t n, const CombineRule& how) {
+  return combines_in_order(Call(call), argument(call, 0).dtype(), how) ? combine_workspace_bytes(n) : 0;
 }
 int64_t scattered(const tn_call* call) {
   return combinations(argument(call, 2), wrap_dim(call->in[1].u.i64, argument(call, 0).ndim()));
 }
-Joining named(const tn_call* call) {
-  return {join_named(Str(call->in[4].u.str, call->in[4].len)), call->in[5].u.i64 != 0};
+CombineRule rule_of(const tn_call* call) {
+  return {combine_op_of(Str(call->in[4].u.str, call->in[4].len)), call->in[5].u.i64 != 0};
 }
 tn_status scatter_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = Call(call).deterministic() ? join_workspace_bytes(scattered(call)) : 0;
+  *bytes = Call(call).deterministic() ? combine_workspace_bytes(scattered(call)) : 0;
   return TN_OK;
 }
 tn_status scatter_add_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = bytes_for(call, scattered(call), {Join::Add});
+  *bytes = bytes_for(call, scattered(call), {CombineOp::Add});
   return TN_OK;
 }
 tn_status scatter_reduce_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = bytes_for(call, scattered(call), named(call));
+  *bytes = bytes_for(call, scattered(call), rule_of(call));
   return TN_OK;
 }
 tn_status prim_scatter_workspace(tn_call* call, uint64_t* bytes) {
   const int64_t code = call->in[4].u.i64;
   if (code == TN_SCATTER_SET) return scatter_workspace(call, bytes);
-  *bytes = code > TN_SCATTER_MUL ? 0 : bytes_for(call, scattered(call), {kScatterJoins[code]});
+  *bytes = code > TN_SCATTER_MUL ? 0 : bytes_for(call, scattered(call), {kScatterOps[code]});
   return TN_OK;
 }
 tn_status index_copy_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = Call(call).deterministic() ? join_workspace_bytes(argument(call, 2).numel()) : 0;
+  *bytes = Call(call).deterministic() ? combine_workspace_bytes(argument(call, 2).numel()) : 0;
   return TN_OK;
 }
 tn_status index_add_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = bytes_for(call, argument(call, 2).numel(), {Join::Add});
+  *bytes = bytes_for(call, argument(call, 2).numel(), {CombineOp::Add});
   return TN_OK;
 }
 tn_status index_reduce_workspace(tn_call* call, uint64_t* bytes) {
-  *bytes = bytes_for(call, argument(call, 2).numel(), named(call));
+  *bytes = bytes_for(call, argument(call, 2).numel(), rule_of(call));
   return TN_OK;
 }
 tn_status value_workspace(tn_call*, uint64_t* bytes) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// native_layer_norm: a block a row, two passes over it. The gradients of weight and bias are sums down the columns: of
-// slabs of rows first, then of the slabs in order.
+// native_layer_norm: one block per row, two passes over it. The gradients of weight and bias are column sums: of slabs
+// of rows first, then of the slabs in order.
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
@@ -27,12 +27,12 @@ __global__ void forward(Forward f) {
     const int64_t start = row * f.n;
     C sum = 0, squares = 0;
     for (int64_t i = threadIdx.x; i < f.n; i += blockDim.x) sum += f.input.get<C>(start + i);
-    const C mean = block_fold(sum, C(0), Add()) / static_cast<C>(f.n);
+    const C mean = block_reduce(sum, C(0), Add()) / static_cast<C>(f.n);
     for (int64_t i = threadIdx.x; i < f.n; i += blockDim.x) {
       const C d = f.input.get<C>(start + i) - mean;
       squares += d * d;
     }
-    const C variance = block_fold(squares, C(0), Add()) / static_cast<C>(f.n);
+    const C variance = block_reduce(squares, C(0), Add()) / static_cast<C>(f.n);
     const C rstd = static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + f.eps));
     for (int64_t i = threadIdx.x; i < f.n; i += blockDim.x) {
       const C x = (f.input.get<C>(start + i) - mean) * rstd;
@@ -61,7 +61,7 @@ __global__ void input_gradient(Backward b) {
       sums.a += g;
       sums.b += g * (b.input.get<C>(start + i) - mean);
     }
-    sums = block_fold(sums, Two<C>{C(0), C(0)}, AddTwo());
+    sums = block_reduce(sums, Two<C>{C(0), C(0)}, AddTwo());
     const C count = static_cast<C>(b.n), shift = sums.a / count, slope = sums.b * rstd * rstd / count;
     for (int64_t i = threadIdx.x; i < b.n; i += blockDim.x) {
       const C g = b.grad.get<C>(start + i) * b.weight.get_or(i, C(1));
@@ -104,7 +104,7 @@ __global__ void column_sums(Backward b, C* parts) {
 }
 
 template <class C>
-__global__ void join_slabs(Backward b, const C* parts) {
+__global__ void combine_slabs(Backward b, const C* parts) {
   for (int64_t i = global_thread(); i < b.n; i += global_threads()) {
     C w = 0, s = 0;
     for (int64_t k = 0; k < b.slabs; ++k) {
@@ -123,7 +123,9 @@ int64_t product(const Ints& shape) {
 }
 
 int block_for(int64_t n) { return n >= 4096 ? 512 : n >= 1024 ? 256 : n >= 256 ? 128 : 32; }
-Shape row_shape(int64_t rows, int64_t n) { return {std::min(rows, 8 * kMostBlocks), block_for(n)}; }
+Shape row_shape(const Call& call, int64_t rows, int64_t n) {
+  return {std::min(rows, 8 * max_blocks(call)), block_for(n)};
+}
 int64_t slabs_of(int64_t rows, int64_t n) {
   return std::min(ceil_div(rows, 64), std::max<int64_t>(1, 1056 / ceil_div(n, kColumns)));
 }
@@ -134,24 +136,24 @@ tn_status layer_norm(Call& call, Tensor out, Tensor mean, Tensor rstd, Tensor in
                   Dense(bias), mean.numel(), product(shape), eps};
   if (f.rows == 0) return TN_OK;
   if (input.dtype() == kFloat64)
-    launch<forward<double>>(call, row_shape(f.rows, f.n), f);
+    launch<forward<double>>(call, row_shape(call, f.rows, f.n), f);
   else
-    launch<forward<float>>(call, row_shape(f.rows, f.n), f);
+    launch<forward<float>>(call, row_shape(call, f.rows, f.n), f);
   return TN_OK;
 }
 
 template <class C>
 void gradients(const Call& call, const Backward& b) {
   if (b.grad_input.p != nullptr && b.rows > 0 && b.n > 0) {
-    launch<input_gradient<C>>(call, row_shape(b.rows, b.n), b);
+    launch<input_gradient<C>>(call, row_shape(call, b.rows, b.n), b);
   }
   if ((b.grad_weight.p == nullptr && b.grad_bias.p == nullptr) || b.n == 0) return;
   C* parts = call.workspace<C>();
   if (b.slabs > 0) {
     const int64_t blocks = ceil_div(b.n, kColumns) * b.slabs;
-    launch<column_sums<C>>(call, exactly(std::min(blocks, 8 * kMostBlocks), kColumns * kLanes), b, parts);
+    launch<column_sums<C>>(call, exactly(std::min(blocks, 8 * max_blocks(call)), kColumns * kLanes), b, parts);
   }
-  launch<join_slabs<C>>(call, shape_for(b.n, 128), b, static_cast<const C*>(parts));
+  launch<combine_slabs<C>>(call, shape_for(call, b.n, 128), b, static_cast<const C*>(parts));
 }
 
 tn_status layer_norm_backward(Call& call, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad,

@@ -21,7 +21,7 @@ using namespace sdk;
 
 // Operands: the result, self, the mask, the value.
 template <class U>
-__global__ void choose(Strided<4> at, U value, bool one) {
+__global__ void fill_masked(Strided<4> at, U value, bool one) {
   for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
     int64_t offset[4];
     at.offsets(static_cast<uint32_t>(i), offset);
@@ -36,7 +36,7 @@ __global__ void choose(Strided<4> at, U value, bool one) {
 }
 
 void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value,
-          const Scalar& number) {
+          const Scalar& scalar) {
   StridedLoop loop(out.sizes());
   loop.add(out);
   loop.add(self);
@@ -45,9 +45,9 @@ void fill(const Call& call, const Tensor& out, const Tensor& self, const Tensor&
   loop.finish();
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    const U bits = static_cast<U>(bits_of(out.dtype(), number));
-    each_piece<4>(loop, [&](const Strided<4>& at) {
-      launch<choose<U>>(call, shape_for(at.numel, 256, 2), at, bits, !value.defined());
+    const U bits = static_cast<U>(bits_of(out.dtype(), scalar));
+    for_each_piece<4>(loop, [&](const Strided<4>& at) {
+      launch<fill_masked<U>>(call, shape_for(call, at.numel, 256, 2), at, bits, !value.defined());
     });
   });
 }
@@ -88,7 +88,7 @@ TN_KERNEL(
 
 namespace {
 
-struct Coordinates {
+struct WriteCoordinates {
   int64_t* out;
   int32_t rank;
   int64_t size[kMaxDims];
@@ -100,19 +100,19 @@ struct Coordinates {
   }
 };
 template <class U>
-struct Taken {
+struct CopySelected {
   const U* from;
   U* out;
   TN_DEVICE void operator()(int64_t i, int64_t to) const { out[to] = from[i]; }
 };
-// From a source that may have too few.
+// From a source that may be too short.
 template <class U>
-struct Given {
+struct CopySource {
   const U* from;
   U* out;
   int64_t size;
-  TN_DEVICE void operator()(int64_t i, int64_t from_here) const {
-    if (from_here < size) out[i] = from[from_here];
+  TN_DEVICE void operator()(int64_t i, int64_t source_index) const {
+    if (source_index < size) out[i] = from[source_index];
   }
 };
 
@@ -125,13 +125,13 @@ tn_status nonzero(Call& call, Tensor, Tensor self) {
   const int64_t sizes[2] = {count_all(call, s), self.ndim()};
   const Tensor out = call.alloc_out(0, Ints(sizes, 2), kInt64);
   if (sizes[0] == 0 || sizes[1] == 0) return TN_OK;
-  Coordinates to{out.data<int64_t>(), self.ndim(), {}};
+  WriteCoordinates to{out.data<int64_t>(), self.ndim(), {}};
   for (int d = 0; d < self.ndim(); ++d) to.size[d] = self.size(d);
-  spread_all(call, s, to);
+  launch_scatter_selected(call, s, to);
   return TN_OK;
 }
 
-// The shape of two operands together, and memory for those of them that do not have it: first self's, then the mask's.
+// The broadcast shape of two operands, and memory for expanded copies: first self's, then the mask's.
 struct Common {
   std::vector<int64_t> sizes, strides;
   int64_t numel = 1;
@@ -159,7 +159,7 @@ struct Common {
     }
     return true;
   }
-  // Its elements in the shape, row-major.
+  // The elements of t in that shape, row-major.
   const char* dense(const Call& call, const Tensor& t, char* memory) const {
     if (fits(t)) return t.data<char>();
     const Ints shape(sizes.data(), static_cast<int64_t>(sizes.size()));
@@ -181,20 +181,20 @@ tn_status masked_select(Call& call, Tensor, Tensor self, Tensor mask) {
   const char* elements = shape.dense(call, self, memory);
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    spread_all(call, s, Taken<U>{reinterpret_cast<const U*>(elements), out.data<U>()});
+    launch_scatter_selected(call, s, CopySelected<U>{reinterpret_cast<const U*>(elements), out.data<U>()});
   });
   return TN_OK;
 }
 
 tn_status masked_scatter(Call& call, Tensor out, Tensor self, Tensor mask, Tensor source) {
-  start_from(call, out, self);
+  copy_unless_same(call, out, self);
   const Selection s = select(mask.data<char>(), mask.dtype(), mask.numel(), call.workspace<int64_t>());
   if (s.n == 0) return TN_OK;
   count_selected(call, s);
   launch<check_selected>(call, exactly(1, 1), s.starts + s.chunks, source.numel(), Faults(call));
   dispatch_size(out.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    spread_all(call, s, Given<U>{source.data<U>(), out.data<U>(), source.numel()});
+    launch_scatter_selected(call, s, CopySource<U>{source.data<U>(), out.data<U>(), source.numel()});
   });
   return TN_OK;
 }

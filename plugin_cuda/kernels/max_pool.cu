@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. NaN wins, the last one of several; among
-// equal elements the first does.
+// Maxima of windows or cells, their indices, and the gradient. The last NaN wins; among equal elements the first does.
 #include <limits>
 
 #include "plugin_cuda/device/block.cuh"
@@ -26,22 +25,22 @@ using namespace sdk;
 template <class C>
 struct Found {
   C value;
-  int32_t at;  // in the plane; -1: nowhere yet
+  int32_t at;  // in the plane; -1: none yet
 };
 
 template <class E>
-struct Highest {
+struct Max {
   using C = typename E::C;
   using Acc = Found<C>;
   E elements;
   Volume out, indices;
   C lowest;  // of a window that has only padding
-  TN_DEVICE Acc none() const { return {lowest, -1}; }
-  TN_DEVICE Acc take(const Acc& best, C v, int32_t at) const {
+  TN_DEVICE Acc identity() const { return {lowest, -1}; }
+  TN_DEVICE Acc reduce(const Acc& best, C v, int32_t at) const {
     const bool wins = best.at < 0 || v > best.value || v != v;
     return wins ? Acc{v, at} : best;
   }
-  TN_DEVICE Acc join(const Acc& a, const Acc& b) const {
+  TN_DEVICE Acc combine(const Acc& a, const Acc& b) const {
     if (a.at < 0) return b;
     if (b.at < 0) return a;
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
@@ -60,11 +59,11 @@ struct Backward {
   Volume grad, indices, grad_input;
   Extents inputs;
   int64_t outputs;
-  unsigned long long* matched;  // outputs whose gradients came to an element under their window
+  unsigned long long* matched;  // outputs whose index is in their window
   Faults faults;
 };
 
-// Each element takes from the windows over it what names it.
+// Each element sums the gradients of the windows over it whose index names it.
 template <class E>
 __global__ void gather(Backward b, E elements) {
   using C = typename E::C;
@@ -88,14 +87,14 @@ __global__ void gather(Backward b, E elements) {
     }
     elements.put(b.grad_input.element(x), sum);
   }
-  matched = block_fold(matched, int64_t{0}, Add());
+  matched = block_reduce(matched, int64_t{0}, Add());
   if (threadIdx.x == 0) atomicAdd(b.matched, static_cast<unsigned long long>(matched));
 }
 
-constexpr int kTile = 1024;  // elements whose sums a block of gather_strays keeps, `blockDim.x` apart those of a thread
+constexpr int kTile = 1024;  // sums of a block of gather_strays
 
-// A caller's indices may name any element of the plane, and a window that has only padding names the first. Then tiles
-// of planes are summed anew from all outputs of the plane, in their order.
+// Indices may name elements outside of their window: a caller's, and those of windows with padding alone, which name
+// the first element. Then tiles of planes are recomputed from all outputs of the plane, in order.
 template <class E>
 __global__ void gather_strays(Backward b, E elements) {
   using C = typename E::C;
@@ -127,7 +126,7 @@ __global__ void gather_strays(Backward b, E elements) {
   }
 }
 
-// The least number of a dtype.
+// The lowest value of a dtype.
 template <class C>
 C lowest_of(DType d) {
   if (is_floating(d)) return -std::numeric_limits<C>::infinity();
@@ -141,8 +140,8 @@ tn_status forward(const Call& call, const Tensor& out, const Tensor& indices, co
   if (!make_pool(&f.pool, self, out, nd, windows)) return TN_DECLINED;
   with_elements(out.dtype(), [&](auto elements) {
     using E = decltype(elements);
-    const Volume values(out, nd), places(indices, nd);
-    fold_windows(call, f, elements, Highest<E>{elements, values, places, lowest_of<typename E::C>(out.dtype())});
+    const Volume values(out, nd), positions(indices, nd);
+    reduce_windows(call, f, elements, Max<E>{elements, values, positions, lowest_of<typename E::C>(out.dtype())});
   });
   return TN_OK;
 }
@@ -163,9 +162,9 @@ tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, cons
   fill_bytes(call, b.matched, sizeof *b.matched, 0);
   with_elements(out.dtype(), [&](auto elements) {
     using E = decltype(elements);
-    launch<gather<E>>(call, shape_for(b.inputs.numel), b, elements);
+    launch<gather<E>>(call, shape_for(call, b.inputs.numel), b, elements);
     const int64_t tiles = b.inputs.numel / b.pool.in_plane() * ceil_div(b.pool.in_plane(), kTile);
-    launch<gather_strays<E>>(call, {std::min(tiles, kMostBlocks), 64}, b, elements);
+    launch<gather_strays<E>>(call, {std::min(tiles, max_blocks(call)), 64}, b, elements);
   });
   return TN_OK;
 }
@@ -191,7 +190,7 @@ tn_status adaptive_backward(Call& call, Tensor out, Tensor grad, Tensor, Tensor 
   return backward(call, out, grad, indices, nd, nullptr);
 }
 
-tn_status counter(tn_call*, uint64_t* bytes) {
+tn_status counter_workspace(tn_call*, uint64_t* bytes) {
   *bytes = sizeof(unsigned long long);
   return TN_OK;
 }
@@ -201,14 +200,14 @@ tn_status counter(tn_call*, uint64_t* bytes) {
 TN_KERNEL(max_pool2d_with_indices, max_pool<2>, dtypes("number").any_strides().capture_safe());
 TN_KERNEL(max_pool3d_with_indices, max_pool<3>, dtypes("number").any_strides().capture_safe());
 TN_KERNEL(max_pool2d_with_indices_backward, max_pool_backward<2>,
-          dtypes("number").any_strides().workspace(counter).capture_safe());
+          dtypes("number").any_strides().workspace(counter_workspace).capture_safe());
 TN_KERNEL(max_pool3d_with_indices_backward, max_pool_backward<3>,
-          dtypes("number").any_strides().workspace(counter).capture_safe());
+          dtypes("number").any_strides().workspace(counter_workspace).capture_safe());
 TN_KERNEL(adaptive_max_pool2d, adaptive<2>, dtypes("floating").any_strides().capture_safe());
 TN_KERNEL(adaptive_max_pool3d, adaptive<3>, dtypes("floating").any_strides().capture_safe());
 TN_KERNEL(adaptive_max_pool2d_backward, adaptive_backward<2>,
-          dtypes("floating").any_strides().workspace(counter).capture_safe());
+          dtypes("floating").any_strides().workspace(counter_workspace).capture_safe());
 TN_KERNEL(adaptive_max_pool3d_backward, adaptive_backward<3>,
-          dtypes("floating").any_strides().workspace(counter).capture_safe());
+          dtypes("floating").any_strides().workspace(counter_workspace).capture_safe());
 
 }  // namespace tenon::cuda

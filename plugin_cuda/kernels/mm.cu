@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// mm, addmm, bmm, baddbmm, mv, addmv and dot of what cuBLASLt does not multiply: integers, and floats that it cannot
-// walk. Integers wrap: sums are of 32 bits, or 64 for int64, and their lowest bits are the result. 16-bit floats are
+// mm, addmm, bmm, baddbmm, mv, addmv and dot where cuBLASLt cannot be used: integers, and floats with irregular
+// strides. Integers wrap: sums are of 32 bits, or 64 for int64, and their lowest bits are the result. 16-bit floats are
 // summed in float.
 #include <algorithm>
 
@@ -32,12 +32,12 @@ struct Matrix {
 };
 
 struct Factor {
-  uint64_t whole;
+  uint64_t integer;
   double real;
   template <class U>
   TN_DEVICE U as() const {
     if constexpr (std::is_floating_point_v<U>) return static_cast<U>(real);
-    return static_cast<U>(whole);
+    return static_cast<U>(integer);
   }
 };
 
@@ -47,7 +47,7 @@ struct Product {
   Factor alpha{1, 1}, beta{0, 0};
   Code code = Code::F32;
 
-  // The other way round.
+  // out' = b' a'
   Product transposed() const {
     return {out.transposed(), b.transposed(), a.transposed(), addend.transposed(), batch, n, m, k, alpha, beta, code};
   }
@@ -69,7 +69,7 @@ struct Product {
   }
 };
 
-// A block a result: for one column.
+// One block per result: for one column.
 template <class U>
 __global__ void by_rows(Product p) {
   for (int64_t t = blockIdx.x; t < p.batch * p.m; t += gridDim.x) {
@@ -79,7 +79,7 @@ __global__ void by_rows(Product p) {
     for (int64_t k = threadIdx.x; k < p.k; k += blockDim.x) {
       sum += p.left<U>(batch, i, k) * p.right<U>(batch, k, 0);
     }
-    sum = block_fold(sum, U(0), Add());
+    sum = block_reduce(sum, U(0), Add());
     if (threadIdx.x == 0) p.put(batch, i, 0, sum);
   }
 }
@@ -88,7 +88,7 @@ template <class U>
 void run_as(const Call& call, const Product& p) {
   if (p.n == 1) {
     const int size = p.k >= 65536 ? 1024 : p.k >= 1024 ? 256 : p.k >= 128 ? 64 : 32;
-    launch<by_rows<U>>(call, {std::min(p.batch * p.m, 8 * kMostBlocks), size}, p);
+    launch<by_rows<U>>(call, {std::min(p.batch * p.m, 8 * max_blocks(call)), size}, p);
   } else {
     launch_product<U>(call, p);
   }
@@ -108,7 +108,7 @@ Matrix matrix(const Tensor& t) {
 }
 Matrix column(const Tensor& t) { return {t.data<char>(), 0, t.ndim() ? t.stride(0) * item_size(t.dtype()) : 0, 0}; }
 
-// A factor of whole numbers is whole.
+// Integer dtypes need integer factors.
 Factor factor(DType dtype, const Scalar& s) {
   if (is_floating(dtype)) return {0, s.to<double>()};
   return dispatch_integral(dtype, [&](auto tag) { return Factor{static_cast<uint64_t>(checked<tn_type(tag)>(s)), 0}; });
@@ -129,7 +129,7 @@ Product by_vector(const Tensor& out, const Matrix& a, int64_t rows, const Tensor
 tn_status with_addend(const Call& call, Product p, const Tensor& out, const Matrix& addend, Scalar beta, Scalar alpha) {
   p.alpha = factor(out.dtype(), alpha);
   p.beta = factor(out.dtype(), beta);
-  if (p.beta.whole != 0 || p.beta.real != 0) p.addend = addend;
+  if (p.beta.integer != 0 || p.beta.real != 0) p.addend = addend;
   return run(call, p);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The most frequent element of each line: the least of several, where it is last. Every NaN is an element of its own,
-// which counts where there is nothing else.
+// The most frequent element of each line; of several the smallest, and its last index. Each NaN is distinct, and counts
+// only if there is nothing else.
 #include "plugin_cuda/device/line.cuh"
 #include "tenon/sdk/ops/mode.h"
 
@@ -20,7 +20,7 @@ struct Later {
   TN_DEVICE int64_t operator()(int64_t a, int64_t b) const { return a > b ? a : b; }
 };
 
-// A run of equal elements; of the longest the one that ends first.
+// A run of equal elements; of the longest runs the first.
 struct Run {
   int64_t length, last;
 };
@@ -31,7 +31,7 @@ struct Longest {
   }
 };
 
-// A block a line. A run is known at its end: it began where the latest change was.
+// One block per line. A run is found at its end: it began at the latest change.
 __global__ void longest_runs(Lines l) {
   for (int64_t row = blockIdx.x; row < l.rows; row += gridDim.x) {
     const uint32_t* order = l.order + row * l.n;
@@ -45,13 +45,13 @@ __global__ void longest_runs(Lines l) {
       const uint64_t mine = inside ? key(i) : 0;
       const int64_t starts = inside && i > 0 && key(i - 1) != mine ? i : 0;
       int64_t latest;
-      int64_t start = block_scan(starts, int64_t{0}, Later(), &latest);
+      int64_t start = block_inclusive_scan(starts, int64_t{0}, Later(), &latest);
       start = start > began ? start : began;
       began = latest > began ? latest : began;
       if (!inside || (i + 1 < l.n && key(i + 1) == mine) || is_nan(at(i), l.in.code)) continue;
       best = Longest()(best, Run{i + 1 - start, i});
     }
-    best = block_fold(best, Run{0, 0}, Longest());
+    best = block_reduce(best, Run{0, 0}, Longest());
     if (threadIdx.x != 0) continue;
     const char* from = at(best.last);
     char* to = l.values.at(row, 0);
@@ -70,7 +70,7 @@ tn_status mode(Call& call, Tensor values, Tensor indices, Tensor self, int64_t g
           memory.pairs.values_out, values.numel(),         all / values.numel()};
   sort_lines(call, l.in, l.n, memory, false);
   const int block = l.n >= 4096 ? 1024 : l.n >= 256 ? 256 : 32;
-  launch<longest_runs>(call, {std::min(l.rows, 4 * kMostBlocks), block}, l);
+  launch<longest_runs>(call, {std::min(l.rows, 4 * max_blocks(call)), block}, l);
   return TN_OK;
 }
 

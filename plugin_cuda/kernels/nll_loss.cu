@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// nll_loss of vectors and of images. A sum is one block's, in a fixed order.
+// nll_loss of vectors and of images. One block computes a sum, in a fixed order.
 #include "plugin_cuda/device/block.cuh"
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/element.cuh"
@@ -26,7 +26,7 @@ struct Loss {
   int64_t ignored;
   Faults faults;
 
-  // The class of pixel i; -1: it does not count.
+  // The class of pixel i; -1: ignored.
   TN_DEVICE int64_t at(int64_t i) const {
     const int64_t c = load<int64_t>(target + i * code_bytes(target_code), target_code);
     if (c == ignored) return -1;
@@ -57,7 +57,7 @@ struct AddSums {
 };
 
 template <class C>
-__global__ void each_loss(Loss l, const char* self, char* out, char* total) {
+__global__ void losses_of_pixels(Loss l, const char* self, char* out, char* total) {
   for (int64_t i = global_thread(); i < l.n; i += global_threads()) {
     const int64_t c = l.at(i);
     const C loss = c < 0 ? C(0) : -l.weight_of<C>(c) * l.get<C>(self, l.element(i, c));
@@ -67,7 +67,7 @@ __global__ void each_loss(Loss l, const char* self, char* out, char* total) {
 }
 
 template <class C>
-__global__ void all_losses(Loss l, const char* self, char* out, char* total, bool mean) {
+__global__ void reduce_losses(Loss l, const char* self, char* out, char* total, bool mean) {
   Sums<C> sums{C(0), C(0)};
   for (int64_t i = threadIdx.x; i < l.n; i += blockDim.x) {
     const int64_t c = l.at(i);
@@ -76,7 +76,7 @@ __global__ void all_losses(Loss l, const char* self, char* out, char* total, boo
     sums.loss -= w * l.get<C>(self, l.element(i, c));
     sums.weight += w;
   }
-  sums = block_fold(sums, Sums<C>{C(0), C(0)}, AddSums());
+  sums = block_reduce(sums, Sums<C>{C(0), C(0)}, AddSums());
   if (threadIdx.x != 0) return;
   store(out, l.code, mean ? sums.loss / sums.weight : sums.loss);
   store(total, l.code, sums.weight);
@@ -112,11 +112,11 @@ template <class C>
 void forward_as(const Call& call, const Loss& l, const Tensor& out, const Tensor& total, const Tensor& self,
                 int64_t reduction) {
   if (reduction == kNone) {
-    launch<each_loss<C>>(call, shape_for(l.n), l, self.data<char>(), out.data<char>(), total.data<char>());
+    launch<losses_of_pixels<C>>(call, shape_for(call, l.n), l, self.data<char>(), out.data<char>(), total.data<char>());
   } else {
     const int block = l.n >= 4096 ? 1024 : l.n >= 256 ? 256 : 32;
-    launch<all_losses<C>>(call, {1, block}, l, self.data<char>(), out.data<char>(), total.data<char>(),
-                          reduction == kMean);
+    launch<reduce_losses<C>>(call, {1, block}, l, self.data<char>(), out.data<char>(), total.data<char>(),
+                             reduction == kMean);
   }
 }
 
@@ -136,10 +136,10 @@ tn_status backward(Call& call, Tensor out, Tensor grad, Tensor self, Tensor targ
   fill_elements(call, out, 0);
   if (l.n == 0) return TN_OK;
   if (self.dtype() == kFloat64)
-    launch<gradient<double>>(call, shape_for(l.n), l, grad.data<char>(), total.data<char>(), out.data<char>(),
+    launch<gradient<double>>(call, shape_for(call, l.n), l, grad.data<char>(), total.data<char>(), out.data<char>(),
                              reduction);
   else
-    launch<gradient<float>>(call, shape_for(l.n), l, grad.data<char>(), total.data<char>(), out.data<char>(),
+    launch<gradient<float>>(call, shape_for(call, l.n), l, grad.data<char>(), total.data<char>(), out.data<char>(),
                             reduction);
   return TN_OK;
 }

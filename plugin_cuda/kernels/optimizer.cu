@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimisers: one launch for up to 56 tensors, whose places are arguments of the kernel. A block takes 4096
-// elements of one tensor; each is read and written once. 16-bit floats are computed in float. Where the device counts
-// the steps, as a graph's replays need it, a launch before the others counts and computes what differs by the count.
+// Optimizer steps: one launch for up to 56 tensors, whose addresses are kernel arguments. A block updates 4096 elements
+// of one tensor; each is read and written once. 16-bit floats are computed in float. If the device counts
+// the steps, as replays of a graph need it, a first launch counts and computes what depends on the count.
 #include <algorithm>
 #include <cmath>
 
@@ -18,23 +18,23 @@ namespace {
 
 using namespace sdk;
 
-constexpr int kMost = 56;
+constexpr int kMaxTensors = 56;
 constexpr int kRuns = 5;  // parameter, gradient, states
 constexpr int kGrad = 1;
 constexpr int kThreads = 256;
 constexpr int64_t kChunk = 4096;  // elements of a block
 
 struct Tensors {
-  char* at[kRuns][kMost];  // null: the step has no such state
-  int64_t n[kMost];
-  double factor[2][kMost];    // what differs by the count of steps,
-  const double* factors;      // or a pair of each tensor, where it is not null
-  uint32_t chunk[kMost + 1];  // the first one of each tensor
+  char* at[kRuns][kMaxTensors];  // null: the optimizer has no such state
+  int64_t n[kMaxTensors];
+  double factor[2][kMaxTensors];    // what depends on the step count,
+  const double* factors;            // or, if not null, a pair per tensor
+  uint32_t chunk[kMaxTensors + 1];  // the first one of each tensor
   int32_t count;
   uint64_t aligned;  // bit k: packs of tensor k lie at multiples of their size
 };
 
-// Numbers of the step of one tensor, and the step of one element: v holds what its runs hold.
+// The coefficients of a tensor's step, and the step of one element: v[k] is its value in run k.
 template <class C>
 struct Adam {
   C beta1, beta2, rest1, rest2, eps, decay, shrink, root, size;
@@ -65,17 +65,17 @@ struct Sgd {
   }
 };
 template <class C>
-TN_DEVICE Adam<C> of_tensor(Adam<C> s, const Tensors& t, int k) {
+TN_DEVICE Adam<C> step_of(Adam<C> s, const Tensors& t, int k) {
   s.root = static_cast<C>(t.factors ? t.factors[2 * k] : t.factor[0][k]);
   s.size = static_cast<C>(t.factors ? t.factors[2 * k + 1] : t.factor[1][k]);
   return s;
 }
 template <class C>
-TN_DEVICE Sgd<C> of_tensor(const Sgd<C>& s, const Tensors&, int) {
+TN_DEVICE Sgd<C> step_of(const Sgd<C>& s, const Tensors&, int) {
   return s;
 }
 
-// W neighbours at element i.
+// W elements from element i on.
 template <class S, class C, int W, class Step>
 TN_DEVICE void step_at(char* const* at, int64_t i, const Step& step) {
   C v[W][kRuns];
@@ -96,8 +96,8 @@ TN_DEVICE void step_at(char* const* at, int64_t i, const Step& step) {
 }
 
 template <class S, class C, class Step>
-__global__ void step_of_tensors(Tensors t, Step numbers) {
-  int low = 0, high = t.count;  // the tensor whose chunks hold this one lies in [low, high)
+__global__ void step_of_tensors(Tensors t, Step coefficients) {
+  int low = 0, high = t.count;  // the tensor of this chunk lies in [low, high)
   while (high - low > 1) {
     const int middle = (low + high) / 2;
     if (t.chunk[middle] <= blockIdx.x)
@@ -105,7 +105,7 @@ __global__ void step_of_tensors(Tensors t, Step numbers) {
     else
       high = middle;
   }
-  const Step step = of_tensor(numbers, t, low);
+  const Step step = step_of(coefficients, t, low);
   char* at[kRuns];
   TN_UNROLL(5)
   for (int k = 0; k < kRuns; ++k) at[k] = t.at[k][low];
@@ -123,9 +123,9 @@ __global__ void step_of_tensors(Tensors t, Step numbers) {
   for (int64_t i = scalar + threadIdx.x; i < end; i += blockDim.x) step_at<S, C, 1>(at, i, step);
 }
 
-// Counts a step of each tensor.
+// Increments the step count of each tensor.
 struct Counts {
-  int64_t* at[kMost];
+  int64_t* at[kMaxTensors];
   int32_t count;
   double lr, beta1, beta2;
   double* factors;
@@ -144,23 +144,23 @@ tn_status counted_workspace(tn_call* call, uint64_t* bytes) {
   return TN_OK;
 }
 
-// Launches for all tensors, as many as a table holds at a time. factors(k, f) gives the numbers of tensor k.
+// Launches for all tensors, as many as a table holds at a time. factors(k, root, size) sets those of tensor k.
 template <class Start, class Factors>
-void each_table(const TensorList (&lists)[kRuns], const double* counted, const Factors& factors, Start&& start) {
+void for_each_table(const TensorList (&lists)[kRuns], const double* counted, const Factors& factors, Start&& start) {
   const int64_t count = lists[0].size();
-  for (int64_t first = 0; first < count; first += kMost) {
+  for (int64_t first = 0; first < count; first += kMaxTensors) {
     Tensors t{};
     if (counted) t.factors = counted + 2 * first;
-    for (int64_t k = first; k < count && k < first + kMost; ++k) {
-      uintptr_t places = 0;
+    for (int64_t k = first; k < count && k < first + kMaxTensors; ++k) {
+      uintptr_t addresses = 0;
       for (int i = 0; i < kRuns; ++i) {
         if (lists[i].size() == 0) continue;
         t.at[i][t.count] = lists[i][k].data<char>();
-        places |= reinterpret_cast<uintptr_t>(t.at[i][t.count]);
+        addresses |= reinterpret_cast<uintptr_t>(t.at[i][t.count]);
       }
       t.n[t.count] = lists[0][k].numel();
       if (!counted) factors(k, t.factor[0][t.count], t.factor[1][t.count]);
-      if (places % 16 == 0) t.aligned |= uint64_t{1} << t.count;
+      if (addresses % 16 == 0) t.aligned |= uint64_t{1} << t.count;
       t.chunk[t.count + 1] = t.chunk[t.count] + static_cast<uint32_t>(ceil_div(t.n[t.count], kChunk));
       ++t.count;
     }
@@ -174,21 +174,22 @@ tn_status run(const Call& call, const TensorList (&lists)[kRuns], const double* 
   dispatch_floating(lists[0][0].dtype(), [&](auto tag) {
     using S = tn_type(tag);
     using C = compute_t<S>;
-    static_assert(sizeof(Tensors) + sizeof(Step<C>) <= 4096, "more than the arguments of a kernel may have");
+    static_assert(sizeof(Tensors) + sizeof(Step<C>) <= 4096, "kernel arguments exceed 4096 bytes");
     const Step<C> step = make(Type<C>{});
-    each_table(lists, counted, factors, [&](const Tensors& t, const Shape& shape) {
+    for_each_table(lists, counted, factors, [&](const Tensors& t, const Shape& shape) {
       launch<step_of_tensors<S, C, Step<C>>>(call, shape, t, step);
     });
   });
   return TN_OK;
 }
 
-// Null where the host counts.
+// Null if the host counts.
 const double* count_on_device(const Call& call, TensorList counts, double lr, double beta1, double beta2) {
   double* const factors = counts.size() != 0 ? call.workspace<double>() : nullptr;
-  for (int64_t first = 0; first < counts.size(); first += kMost) {
+  for (int64_t first = 0; first < counts.size(); first += kMaxTensors) {
     Counts c{{}, 0, lr, beta1, beta2, factors + 2 * first};
-    for (int64_t k = first; k < counts.size() && c.count < kMost; ++k) c.at[c.count++] = counts[k].data<int64_t>();
+    for (int64_t k = first; k < counts.size() && c.count < kMaxTensors; ++k)
+      c.at[c.count++] = counts[k].data<int64_t>();
     launch<count_steps>(call, exactly(1, 64), c);
   }
   return factors;

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Borders made of the elements themselves; an element's gradient is the sum over the outputs that repeat it, in their
-// order.
+// Reflection and replication padding; an element's gradient is the sum over the outputs that repeat it, in order.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/launch.cuh"
 #include "plugin_cuda/device/volume.cuh"
@@ -108,8 +107,9 @@ tn_status pad(Call& call, Tensor out, Tensor self, Ints padding) {
   if (out.numel() == 0) return TN_OK;
   if (!fits(self, out, padding)) return TN_DECLINED;
   const auto p = padding_of<kReflect>(self, out, padding, out);
-  dispatch_size(out.dtype(),
-                [&](auto tag) { launch<repeat<tn_type(tag), kReflect>>(call, shape_for(p.extents.numel, 256, 2), p); });
+  dispatch_size(out.dtype(), [&](auto tag) {
+    launch<repeat<tn_type(tag), kReflect>>(call, shape_for(call, p.extents.numel, 256, 2), p);
+  });
   return TN_OK;
 }
 
@@ -121,7 +121,7 @@ tn_status pad_backward(Call& call, Tensor out, Tensor grad, Tensor, Ints padding
   const auto p = padding_of<kReflect>(out, grad, padding, out);
   dispatch_floating(out.dtype(), [&](auto tag) {
     using E = FloatElements<tn_type(tag)>;
-    launch<gather<E, kReflect>>(call, shape_for(p.extents.numel), p, E());
+    launch<gather<E, kReflect>>(call, shape_for(call, p.extents.numel), p, E());
   });
   return TN_OK;
 }

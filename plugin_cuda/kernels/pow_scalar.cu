@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// pow with a number as exponent: squares and roots as what they are.
+// pow with a scalar exponent; squares, roots and inverses have kernels of their own.
 #include "plugin_cuda/device/pointwise.cuh"
 #include "tenon/sdk/ops/pow.h"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// prim_unary, prim_binary and prim_reduce: a call that a kernel of its own declines is computed by them. The code is a
-// number of the launch, so that there is one kernel a type of the computation. Integers and bool are computed in int64:
-// what wraps there and is cut to the dtype has wrapped in the dtype.
+// prim_unary, prim_binary and prim_reduce: the fallback of calls that the operator's own kernel declines. The code is a
+// kernel argument, so that there is one kernel per compute type. Integers and bool are computed in int64: truncated to
+// the dtype, results wrap as in the dtype.
 #include "plugin_cuda/device/primitives.cuh"
 
 #include "plugin_cuda/device/element.cuh"
@@ -151,7 +151,7 @@ TN_DEVICE C binary(int code, C a, C b) {
 bool divides(int64_t code) { return code >= TN_BINARY_DIV_TRUNC && code <= TN_BINARY_FMOD; }
 bool shifts(int64_t code) { return code == TN_BINARY_SHIFT_LEFT || code == TN_BINARY_SHIFT_RIGHT; }
 
-// What integers are refused for: the second operand must lie in [low, high), or be anything but 0.
+// What the second operand of integers must be: in [0, high), or not 0.
 struct Bounds {
   int64_t high = 0;  // 0: no bound
   bool nonzero = false;
@@ -195,7 +195,7 @@ __global__ void binary_elements(Strided<3> at, Code out, Code in, int code, Boun
   }
 }
 
-// Whether a code is known and takes the dtype. The host says what is wrong with another.
+// Whether a code is known and supports the dtype. Otherwise the host reports the error.
 bool unary_fits(int64_t code, DType dtype) {
   if (code == TN_UNARY_NEG) return dtype != kBool;
   if (code == TN_UNARY_BITWISE_NOT) return !is_floating(dtype);
@@ -217,8 +217,8 @@ tn_status prim_unary(Call& call, Tensor out, Tensor self, int64_t code) {
   loop.add(self);
   loop.finish();
   with_compute(self.dtype(), [&](auto tag) {
-    each_piece<2>(loop, [&](const Strided<2>& at) {
-      launch<unary_elements<tn_type(tag)>>(call, shape_for(at.numel, 256, 2), at, code_of(out.dtype()),
+    for_each_piece<2>(loop, [&](const Strided<2>& at) {
+      launch<unary_elements<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at, code_of(out.dtype()),
                                            code_of(self.dtype()), static_cast<int>(code));
     });
   });
@@ -234,8 +234,8 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
   loop.add(other);
   loop.finish();
   with_compute(self.dtype(), [&](auto tag) {
-    each_piece<3>(loop, [&](const Strided<3>& at) {
-      launch<binary_elements<tn_type(tag)>>(call, shape_for(at.numel, 256, 2), at, code_of(out.dtype()),
+    for_each_piece<3>(loop, [&](const Strided<3>& at) {
+      launch<binary_elements<tn_type(tag)>>(call, shape_for(call, at.numel, 256, 2), at, code_of(out.dtype()),
                                             code_of(self.dtype()), static_cast<int>(code), bounds);
     });
   });
@@ -244,7 +244,7 @@ tn_status prim_binary(Call& call, Tensor out, Tensor self, Tensor other, int64_t
 
 tn_status prim_reduce(Call& call, Tensor out, Tensor self, int64_t dim, int64_t code) {
   const bool extremum = code >= TN_REDUCE_MAX && code <= TN_REDUCE_ARGMIN;
-  return extremum ? fold_extremum(call, out, self, dim, code) : fold_numbers(call, out, self, dim, code);
+  return extremum ? reduce_extremum(call, out, self, dim, code) : reduce_values(call, out, self, dim, code);
 }
 
 }  // namespace

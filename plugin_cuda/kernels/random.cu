@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random rows: element i takes word i of the reserved range, of float64 and wide integers words 2i and 2i + 1, as on
-// the host. A thread computes a block of four words and what they make.
+// Random operators: element i uses word i of the reserved range; float64 and wide integers use words 2i and 2i + 1, as
+// on the host. A thread computes a block of four words and their elements.
 #include <cmath>
 
 #include "plugin_cuda/device/copy.cuh"
@@ -23,7 +23,7 @@ namespace {
 
 using namespace sdk;
 
-// The reserved range. Seed and offset may be known on the device alone, where a replayed graph draws anew.
+// The reserved range. In a graph, seed and offset are on the device, so that each replay draws other numbers.
 struct Stream {
   uint64_t seed, offset;
   const uint64_t* state;
@@ -48,7 +48,7 @@ struct Target {
   TN_DEVICE char* at(int64_t i) const { return p + i * item; }
 };
 
-// op(target, first element, its words): those of one block.
+// op(target, first element, words) writes the elements of one block of words.
 template <class Op>
 __global__ void draw(Target to, Stream stream, Op op) {
   const int per = 4 / to.words;
@@ -60,7 +60,7 @@ __global__ void draw(Target to, Stream stream, Op op) {
 
 template <class Op>
 tn_status run(const Call& call, const Target& to, const Generator& g, const Op& op) {
-  if (to.n > 0) launch<draw<Op>>(call, shape_for(ceil_div(to.n * to.words, 4), 256), to, Stream(g), op);
+  if (to.n > 0) launch<draw<Op>>(call, shape_for(call, ceil_div(to.n * to.words, 4), 256), to, Stream(g), op);
   return TN_OK;
 }
 
@@ -68,7 +68,7 @@ TN_DEVICE uint64_t wide(const PhiloxBlock& w, int k) {
   return static_cast<uint64_t>(w.w[2 * k]) << 32 | w.w[2 * k + 1];
 }
 
-// [0, 1) with the bits of the dtype.
+// In [0, 1), with the precision of the dtype.
 TN_DEVICE float fraction(uint32_t w, Code c) {
   const int bits = c == Code::F16 ? 11 : c == Code::BF16 ? 8 : 24;
   return static_cast<float>(w >> (32 - bits)) * (1.0f / static_cast<float>(1 << bits));
@@ -136,7 +136,7 @@ struct Words {
 
 struct Coin {
   double p;
-  const char* each;  // or probabilities of their own
+  const char* each;  // or a probability per element
   Code each_code;
   Faults faults;
   TN_DEVICE void operator()(const Target& to, int64_t first, const PhiloxBlock& w) const {
@@ -152,21 +152,21 @@ struct Coin {
   }
 };
 
-// The dropout of `to`, whose dtype is the input's.
-struct Keep {
+// Dropout; `to` has the input's dtype.
+struct Dropout {
   const char* input;
-  uint8_t* kept;
+  uint8_t* mask;
   double chance, scale;
   TN_DEVICE void operator()(const Target& to, int64_t first, const PhiloxBlock& w) const {
     for (int k = 0; k < 4 / to.words && first + k < to.n; ++k) {
       const int64_t i = first + k;
       const double u = to.words == 2 ? philox_double(wide(w, k)) : static_cast<double>(w.w[k] >> 8) * 0x1p-24;
-      const bool stays = u < chance;
-      kept[i] = stays;
+      const bool keep = u < chance;
+      mask[i] = keep;
       if (to.words == 2)
-        write(to.at(i), stays ? read<double>(input + i * 8) * scale : 0.0);
+        write(to.at(i), keep ? read<double>(input + i * 8) * scale : 0.0);
       else
-        store(to.at(i), to.code, stays ? load<float>(input + i * to.item, to.code) * static_cast<float>(scale) : 0.0f);
+        store(to.at(i), to.code, keep ? load<float>(input + i * to.item, to.code) * static_cast<float>(scale) : 0.0f);
     }
   }
 };
@@ -203,7 +203,7 @@ tn_status random_from(Call& call, Tensor out, Tensor, int64_t from, std::optiona
 tn_status random_to(Call& call, Tensor out, Tensor, int64_t to, Generator g) {
   return integers_to(call, out, g, 0, to - 1, false);
 }
-// All whole numbers that a float holds exactly, all that are not negative of an integer.
+// All integers that a float holds exactly, or the nonnegative ones of an integer dtype.
 tn_status random_range(Call& call, Tensor out, Tensor, Generator g) {
   const DType t = out.dtype();
   return integers_to(call, out, g, 0, max_exact_integer(t), t == kInt64 || t == kFloat64);
@@ -221,15 +221,15 @@ tn_status bernoulli_tensor(Call& call, Tensor out, Tensor, Tensor p, Generator g
   return bernoulli_each(call, out, p, g);
 }
 
-tn_status native_dropout(Call& call, Tensor out, Tensor keep, Tensor input, double p, std::optional<bool> train,
+tn_status native_dropout(Call& call, Tensor out, Tensor mask, Tensor input, double p, std::optional<bool> train,
                          Generator g) {
   if (train && !*train) {
     copy_elements(call, out, input);
-    fill_bytes(call, keep.data<char>(), keep.numel(), 1);
+    fill_bytes(call, mask.data<char>(), mask.numel(), 1);
     return TN_OK;
   }
   const double scale = p == 1 ? 0 : 1 / (1 - p);
-  return run(call, Target(out, words_of(out)), g, Keep{input.data<char>(), keep.data<uint8_t>(), 1 - p, scale});
+  return run(call, Target(out, words_of(out)), g, Dropout{input.data<char>(), mask.data<uint8_t>(), 1 - p, scale});
 }
 
 tn_status native_dropout_backward(Call& call, Tensor out, Tensor grad, Tensor mask, double scale) {
@@ -237,7 +237,7 @@ tn_status native_dropout_backward(Call& call, Tensor out, Tensor grad, Tensor ma
   if (n == 0) return TN_OK;
   const auto run = [&](auto factor) {
     using C = decltype(factor);
-    launch<masked_scale<C>>(call, shape_for(n), out.data<char>(), grad.data<char>(), mask.data<uint8_t>(),
+    launch<masked_scale<C>>(call, shape_for(call, n), out.data<char>(), grad.data<char>(), mask.data<uint8_t>(),
                             code_of(out.dtype()), factor, n);
   };
   out.dtype() == kFloat64 ? run(scale) : run(static_cast<float>(scale));

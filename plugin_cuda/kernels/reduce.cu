@@ -26,9 +26,9 @@ template <class C>
 struct Sum {
   using Acc = C;
   bool mean;
-  TN_DEVICE C none(C) const { return C(0); }
-  TN_DEVICE C take(C a, C v, int64_t, C) const { return a + v; }
-  TN_DEVICE C join(C a, C b) const { return a + b; }
+  TN_DEVICE C identity(C) const { return C(0); }
+  TN_DEVICE C reduce(C a, C v, int64_t, C) const { return a + v; }
+  TN_DEVICE C combine(C a, C b) const { return a + b; }
   TN_DEVICE void store(C a, C, int64_t n, const Place& p) const {
     cuda::store(p.at[0], p.code[0], mean ? a / static_cast<C>(n) : a);
   }
@@ -37,32 +37,32 @@ struct Sum {
 template <class C>
 struct Product {
   using Acc = C;
-  TN_DEVICE C none(C) const { return C(1); }
-  TN_DEVICE C take(C a, C v, int64_t, C) const { return a * v; }
-  TN_DEVICE C join(C a, C b) const { return a * b; }
+  TN_DEVICE C identity(C) const { return C(1); }
+  TN_DEVICE C reduce(C a, C v, int64_t, C) const { return a * v; }
+  TN_DEVICE C combine(C a, C b) const { return a * b; }
   TN_DEVICE void store(C a, C, int64_t, const Place& p) const { cuda::store(p.at[0], p.code[0], a); }
 };
 
-// all() is not any() of the opposite.
+// all(x) = !any(!x)
 template <class C>
 struct AnyOf {
   using Acc = int32_t;
   bool opposite;
-  TN_DEVICE int32_t none(C) const { return 0; }
-  TN_DEVICE int32_t take(int32_t a, C v, int64_t, C) const { return a | ((v != C(0)) != opposite); }
-  TN_DEVICE int32_t join(int32_t a, int32_t b) const { return a | b; }
+  TN_DEVICE int32_t identity(C) const { return 0; }
+  TN_DEVICE int32_t reduce(int32_t a, C v, int64_t, C) const { return a | ((v != C(0)) != opposite); }
+  TN_DEVICE int32_t combine(int32_t a, int32_t b) const { return a | b; }
   TN_DEVICE void store(int32_t a, C, int64_t, const Place& p) const { write<uint8_t>(p.at[0], (a != 0) != opposite); }
 };
 
-enum class Norm { Zero, One, Two, Highest, Lowest, Any };
+enum class Norm { Zero, One, Two, Max, Min, Any };
 
 // In double: the square of a float does not overflow there.
 struct Magnitude {
   using Acc = double;
   Norm kind;
   double p;
-  TN_DEVICE double none(double) const { return kind == Norm::Lowest ? std::numeric_limits<double>::infinity() : 0; }
-  TN_DEVICE double take(double a, double v, int64_t, double) const {
+  TN_DEVICE double identity(double) const { return kind == Norm::Min ? std::numeric_limits<double>::infinity() : 0; }
+  TN_DEVICE double reduce(double a, double v, int64_t, double) const {
     const double x = std::fabs(v);
     switch (kind) {
       case Norm::Zero:
@@ -74,12 +74,12 @@ struct Magnitude {
       case Norm::Any:
         return a + std::pow(x, p);
       default:
-        return join(a, x);
+        return combine(a, x);
     }
   }
-  TN_DEVICE double join(double a, double b) const {
-    if (kind == Norm::Highest) return a > b || a != a ? a : b;
-    if (kind == Norm::Lowest) return a < b || a != a ? a : b;
+  TN_DEVICE double combine(double a, double b) const {
+    if (kind == Norm::Max) return a > b || a != a ? a : b;
+    if (kind == Norm::Min) return a < b || a != a ? a : b;
     return a + b;
   }
   TN_DEVICE void store(double a, double, int64_t, const Place& place) const {
@@ -92,17 +92,17 @@ struct Moments {
   double sum, squares;
 };
 
-// Sums of the distances from the row's first element, in double, which keep the digits that a mean far from zero costs.
+// Sums of differences from the row's first element, in double: a mean far from zero costs no precision.
 struct Variance {
   using Acc = Moments;
   double correction;
   bool with_mean;
-  TN_DEVICE Moments none(double) const { return {0, 0}; }
-  TN_DEVICE Moments take(Moments a, double v, int64_t, double first) const {
+  TN_DEVICE Moments identity(double) const { return {0, 0}; }
+  TN_DEVICE Moments reduce(Moments a, double v, int64_t, double first) const {
     const double d = v - first;
     return {a.sum + d, a.squares + d * d};
   }
-  TN_DEVICE Moments join(const Moments& a, const Moments& b) const { return {a.sum + b.sum, a.squares + b.squares}; }
+  TN_DEVICE Moments combine(const Moments& a, const Moments& b) const { return {a.sum + b.sum, a.squares + b.squares}; }
   TN_DEVICE void store(const Moments& a, double first, int64_t count, const Place& p) const {
     const double n = static_cast<double>(count), mean = a.sum / n, free = n - correction;
     double squares = a.squares - a.sum * mean;
@@ -113,7 +113,7 @@ struct Variance {
 };
 
 template <template <class> class Op, class... P>
-tn_status fold(const Call& call, const Tensor& out, const Tensor& self, uint64_t mask, P... p) {
+tn_status reduce_with(const Call& call, const Tensor& out, const Tensor& self, uint64_t mask, P... p) {
   tn_status status = TN_OK;
   with_compute(self.dtype(), [&](auto tag) {
     using C = tn_type(tag);
@@ -126,30 +126,30 @@ uint64_t mask_of(const std::optional<Ints>& dims, const Tensor& self) { return r
 uint64_t mask_of(int64_t dim, const Tensor& self) { return mask_of(Ints(&dim, 1), self); }
 
 tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
-  return fold<Sum>(call, out, self, mask_of(dim, self), false);
+  return reduce_with<Sum>(call, out, self, mask_of(dim, self), false);
 }
 tn_status mean(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
-  return fold<Sum>(call, out, self, mask_of(dim, self), true);
+  return reduce_with<Sum>(call, out, self, mask_of(dim, self), true);
 }
 tn_status prod(Call& call, Tensor out, Tensor self, std::optional<DType>) {
-  return fold<Product>(call, out, self, mask_of(std::nullopt, self));
+  return reduce_with<Product>(call, out, self, mask_of(std::nullopt, self));
 }
 tn_status prod_dim(Call& call, Tensor out, Tensor self, int64_t dim, bool, std::optional<DType>) {
-  return fold<Product>(call, out, self, mask_of(dim, self));
+  return reduce_with<Product>(call, out, self, mask_of(dim, self));
 }
 
 template <bool kAny>
-tn_status whole(Call& call, Tensor out, Tensor self) {
-  return fold<AnyOf>(call, out, self, mask_of(std::nullopt, self), !kAny);
+tn_status reduce_all(Call& call, Tensor out, Tensor self) {
+  return reduce_with<AnyOf>(call, out, self, mask_of(std::nullopt, self), !kAny);
 }
 template <bool kAny>
-tn_status along(Call& call, Tensor out, Tensor self, int64_t dim, bool) {
-  return fold<AnyOf>(call, out, self, mask_of(dim, self), !kAny);
+tn_status reduce_dim(Call& call, Tensor out, Tensor self, int64_t dim, bool) {
+  return reduce_with<AnyOf>(call, out, self, mask_of(dim, self), !kAny);
 }
 template <bool kAny>
-tn_status several(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool) {
-  // An empty list reduces nothing: what is left are tests of the elements.
-  return fold<AnyOf>(call, out, self, dim && dim->empty() ? 0 : mask_of(dim, self), !kAny);
+tn_status reduce_dims(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool) {
+  // An empty list reduces no dimension: each element is tested.
+  return reduce_with<AnyOf>(call, out, self, dim && dim->empty() ? 0 : mask_of(dim, self), !kAny);
 }
 
 tn_status norm(Call& call, Tensor out, Tensor self, std::optional<Scalar> p, Ints dim, bool) {
@@ -158,7 +158,7 @@ tn_status norm(Call& call, Tensor out, Tensor self, std::optional<Scalar> p, Int
   if (power == 0) kind = Norm::Zero;
   if (power == 1) kind = Norm::One;
   if (power == 2) kind = Norm::Two;
-  if (std::isinf(power)) kind = power > 0 ? Norm::Highest : Norm::Lowest;
+  if (std::isinf(power)) kind = power > 0 ? Norm::Max : Norm::Min;
   return reduce<double>(call, &out, 1, self, mask_of(dim, self), Magnitude{kind, power});
 }
 
@@ -175,16 +175,16 @@ tn_status var(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, std:
 
 }  // namespace
 
-tn_status fold_numbers(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
+tn_status reduce_values(const Call& call, const Tensor& out, const Tensor& self, int64_t dim, int64_t code) {
   const uint64_t mask = mask_of(dim, self);
   switch (code) {
     case TN_REDUCE_SUM:
-      return fold<Sum>(call, out, self, mask, false);
+      return reduce_with<Sum>(call, out, self, mask, false);
     case TN_REDUCE_PROD:
-      return fold<Product>(call, out, self, mask);
+      return reduce_with<Product>(call, out, self, mask);
     case TN_REDUCE_ANY:
     case TN_REDUCE_ALL:
-      return fold<AnyOf>(call, out, self, mask, code == TN_REDUCE_ALL);
+      return reduce_with<AnyOf>(call, out, self, mask, code == TN_REDUCE_ALL);
     default:
       return TN_DECLINED;
   }
@@ -194,12 +194,12 @@ TN_KERNEL(sum_dim_IntList, sum, dtypes("all").any_strides().workspace(reduction_
 TN_KERNEL(mean_dim, mean, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(prod, prod, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(prod_dim_int, prod_dim, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(any, whole<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(any_dim, along<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(any_dims, several<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(all, whole<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(all_dim, along<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
-TN_KERNEL(all_dims, several<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any, reduce_all<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any_dim, reduce_dim<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(any_dims, reduce_dims<true>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all, reduce_all<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all_dim, reduce_dim<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
+TN_KERNEL(all_dims, reduce_dims<false>, dtypes("all").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(norm_ScalarOpt_dim, norm, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(var_correction, var, dtypes("floating").any_strides().workspace(reduction_workspace).capture_safe());
 TN_KERNEL(var_mean_correction, var_mean,

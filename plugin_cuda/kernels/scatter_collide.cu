@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements that meet in one place. By atomics where their order does not matter or nobody asked for one; else positions
-// are sorted by place, and one thread joins those of a place in their order, or a block where they are many.
+// Scatters with duplicate indices. Atomics combine elements if their order does not matter or none was asked for; else
+// positions are sorted by offset, and one thread combines those of an offset in order, or a block if they are many.
 #include "plugin_cuda/device/indexed.cuh"
 #include "plugin_cuda/device/order.cuh"
 
@@ -11,32 +11,32 @@ namespace {
 using namespace sdk;
 
 template <class C>
-TN_DEVICE C joined(C a, C b, Join join) {
-  switch (join) {
-    case Join::Add:
-    case Join::Mean:
+TN_DEVICE C combine(C a, C b, CombineOp op) {
+  switch (op) {
+    case CombineOp::Add:
+    case CombineOp::Mean:
       return a + b;
-    case Join::Multiply:
+    case CombineOp::Multiply:
       return a * b;
-    case Join::Highest:
+    case CombineOp::Max:
       return a > b || a != a ? a : b;
-    case Join::Lowest:
+    case CombineOp::Min:
       return a < b || a != a ? a : b;
     default:
       return b;
   }
 }
 
-// By compare and swap of the word around the element.
+// By compare and swap of the word that contains the element.
 template <class W, class C>
-TN_DEVICE void join_in_word(char* p, Code code, C v, Join join) {
+TN_DEVICE void combine_in_word(char* p, Code code, C v, CombineOp op) {
   const std::size_t inside = reinterpret_cast<uintptr_t>(p) % sizeof(W);
   W* word = reinterpret_cast<W*>(p - inside);
   W seen = *word;
   for (;;) {
     W next = seen;
     char* at = reinterpret_cast<char*>(&next) + inside;
-    store(at, code, joined(load<C>(at, code), v, join));
+    store(at, code, combine(load<C>(at, code), v, op));
     const W before = atomicCAS(word, seen, next);
     if (before == seen) return;
     seen = before;
@@ -44,40 +44,40 @@ TN_DEVICE void join_in_word(char* p, Code code, C v, Join join) {
 }
 
 template <class C>
-TN_DEVICE void join_at(char* p, Code code, C v, Join join) {
-  if (join == Join::Add && code == Code::F32) {
+TN_DEVICE void combine_at(char* p, Code code, C v, CombineOp op) {
+  if (op == CombineOp::Add && code == Code::F32) {
     atomicAdd(reinterpret_cast<float*>(p), static_cast<float>(v));
-  } else if (join == Join::Add && code == Code::F64) {
+  } else if (op == CombineOp::Add && code == Code::F64) {
     atomicAdd(reinterpret_cast<double*>(p), static_cast<double>(v));
   } else if (code_bytes(code) == 8) {
-    join_in_word<unsigned long long>(p, code, v, join);
+    combine_in_word<unsigned long long>(p, code, v, op);
   } else {
-    join_in_word<unsigned>(p, code, v, join);
+    combine_in_word<unsigned>(p, code, v, op);
   }
 }
 
 template <class C, int N>
-__global__ void join_all(Strided<N> at, Indices by, Code code, C scale, Join join) {
+__global__ void combine_atomic(Strided<N> at, Indices by, Code code, C scale, CombineOp op) {
   for (int64_t i = global_thread(); i < at.numel; i += global_threads()) {
     char *from, *to;
-    places(at, by, i, &from, &to);
-    join_at(to, code, static_cast<C>(load<C>(from, code) * scale), join);
+    find_addresses(at, by, i, &from, &to);
+    combine_at(to, code, static_cast<C>(load<C>(from, code) * scale), op);
   }
 }
 
-// The loop in two: dimensions whose index decides about the place, and those that are the same for all of them.
+// The loop, split: dimensions whose index decides about the offset, and the others.
 struct Places {
-  Strided<kMostIndices + 2> at;
+  Strided<kMaxIndices + 2> at;
   Strided<1> dense;  // of `at`
-  Strided<2> rest;   // dense, other; from the place
+  Strided<2> rest;   // dense, other; relative to the offset
   Indices by;
   Code code;
   int64_t item;
 };
 
-__global__ void places_as_keys(Places s, Pairs p) {
+__global__ void offsets_as_keys(Places s, Pairs p) {
   for (int64_t i = global_thread(); i < p.n; i += global_threads()) {
-    int64_t offset[kMostIndices + 2];
+    int64_t offset[kMaxIndices + 2];
     s.at.offsets(static_cast<uint32_t>(i), offset);
     p.keys[i] = static_cast<uint64_t>(indexed_offset(s.at, s.by, offset) / s.item);
     p.values[i] = static_cast<uint32_t>(i);
@@ -97,30 +97,30 @@ TN_DEVICE C mean_of(C sum, int64_t count, Code code) {
   }
 }
 
-constexpr int64_t kLongRun = 512;  // positions of a place that one thread joins
+constexpr int64_t kLongRun = 512;  // positions of an offset that one thread combines
 
 struct Rule {
-  Join join;
+  CombineOp op;
   bool with_self;
 };
 
-// What has been joined of a place.
+// The combined elements of an offset.
 template <class C>
-struct Joined {
+struct Combined {
   C value;
   int64_t count;
 };
 template <class C>
-struct JoinParts {
-  Join join;
-  TN_DEVICE Joined<C> operator()(const Joined<C>& a, const Joined<C>& b) const {
+struct CombineParts {
+  CombineOp op;
+  TN_DEVICE Combined<C> operator()(const Combined<C>& a, const Combined<C>& b) const {
     if (a.count == 0) return b;
     if (b.count == 0) return a;
-    return {joined(a.value, b.value, join), a.count + b.count};
+    return {combine(a.value, b.value, op), a.count + b.count};
   }
 };
 
-// One column of a place: where it is and where its elements are.
+// One column of an offset: its address and those of its elements.
 template <class C>
 struct Column {
   const Places& s;
@@ -136,78 +136,79 @@ struct Column {
     to = s.at.base[1] + static_cast<int64_t>(place) * s.item + rest[1];
     from = s.at.base[0] + rest[0];
   }
-  TN_DEVICE Joined<C> element(int64_t i) const {
+  TN_DEVICE Combined<C> element(int64_t i) const {
     int64_t offset[1];
     s.dense.offsets(p.values_out[i], offset);
     return {static_cast<C>(load<C>(from + offset[0], s.code) * scale), 1};
   }
-  TN_DEVICE Joined<C> self(const Rule& rule) const {
+  TN_DEVICE Combined<C> self(const Rule& rule) const {
     return {rule.with_self ? load<C>(to, s.code) : C(0), rule.with_self ? 1 : 0};
   }
-  TN_DEVICE void finish(const Joined<C>& all, const Rule& rule) const {
-    store(to, s.code, rule.join == Join::Mean ? mean_of(all.value, all.count, s.code) : all.value);
+  TN_DEVICE void finish(const Combined<C>& all, const Rule& rule) const {
+    store(to, s.code, rule.op == CombineOp::Mean ? mean_of(all.value, all.count, s.code) : all.value);
   }
 };
 
-// The thread at the first position of a place joins one column of it.
+// The thread at the first position of an offset combines one column of it.
 template <class C>
-__global__ void join_sorted(Places s, Pairs p, C scale, Rule rule) {
+__global__ void combine_sorted(Places s, Pairs p, C scale, Rule rule) {
   const int64_t width = s.rest.numel;
-  const JoinParts<C> join{rule.join};
+  const CombineParts<C> combine_parts{rule.op};
   for (int64_t t = global_thread(); t < p.n * width; t += global_threads()) {
     int64_t i = t / width;
     const uint64_t place = p.keys_out[i];
     if (i > 0 && p.keys_out[i - 1] == place) continue;
     if (i + kLongRun < p.n && p.keys_out[i + kLongRun] == place) continue;
     const Column<C> column(s, p, scale, place, t % width);
-    Joined<C> all = column.self(rule);
-    for (; i < p.n && p.keys_out[i] == place; ++i) all = join(all, column.element(i));
+    Combined<C> all = column.self(rule);
+    for (; i < p.n && p.keys_out[i] == place; ++i) all = combine_parts(all, column.element(i));
     column.finish(all, rule);
   }
 }
 
-// The others hold a multiple of kLongRun: the block of the first one joins them. Lanes are neighbouring columns where
+// The others hold a multiple of kLongRun: the block of the first one combines them. Lanes are neighboring columns if
 // there are enough, else all threads share the positions of one.
 template <class C, bool kWide>
-__global__ void join_long(Places s, Pairs p, C scale, Rule rule) {
-  const JoinParts<C> join{rule.join};
-  const Joined<C> none{C(0), 0};
+__global__ void combine_long_runs(Places s, Pairs p, C scale, Rule rule) {
+  const CombineParts<C> combine_parts{rule.op};
+  const Combined<C> none{C(0), 0};
   for (int64_t at = blockIdx.x * kLongRun; at < p.n; at += gridDim.x * kLongRun) {
     const uint64_t place = p.keys_out[at];
     int64_t start = first_of(p, place);
     const int64_t end = first_of(p, place + 1);
     if (end - start <= kLongRun || at - start >= kLongRun) continue;
-    if (rule.join == Join::Last) start = end - 1;
+    if (rule.op == CombineOp::Last) start = end - 1;
     for (int64_t c = 0; c < s.rest.numel; c += kWide ? kWarp : 1) {
       const int64_t mine = kWide ? c + lane() : c;
       const bool inside = mine < s.rest.numel;
       const Column<C> column(s, p, scale, place, inside ? mine : 0);
-      Joined<C> all = none;
+      Combined<C> all = none;
       const int64_t first = kWide ? warp_in_block() : threadIdx.x, step = kWide ? warps_of_block() : blockDim.x;
-      for (int64_t i = start + first; inside && i < end; i += step) all = join(all, column.element(i));
+      for (int64_t i = start + first; inside && i < end; i += step) all = combine_parts(all, column.element(i));
       if constexpr (kWide) {
-        TN_SHARED(Joined<C>, parts, 256);
+        TN_SHARED(Combined<C>, parts, 256);
         parts[threadIdx.x] = all;
         __syncthreads();
         all = none;
         for (int w = 0; w < warps_of_block() && warp_in_block() == 0; ++w) {
-          const Joined<C> part = parts[w * kWarp + lane()];
-          all = join(all, part);
+          const Combined<C> part = parts[w * kWarp + lane()];
+          all = combine_parts(all, part);
         }
         __syncthreads();
-        if (warp_in_block() == 0 && inside) column.finish(join(column.self(rule), all), rule);
+        if (warp_in_block() == 0 && inside) column.finish(combine_parts(column.self(rule), all), rule);
       } else {
-        all = block_fold(all, none, join);
-        if (threadIdx.x == 0) column.finish(join(column.self(rule), all), rule);
+        all = block_reduce(all, none, combine_parts);
+        if (threadIdx.x == 0) column.finish(combine_parts(column.self(rule), all), rule);
       }
     }
   }
 }
 
-// Cuts the loop; false if its indices have too many dimensions or elements. Row-major, which finish() would not keep.
+// Splits the loop; false if its indices have too many dimensions or elements. Keeps row-major order, which finish()
+// does not.
 bool make_places(const IndexLoop& loop, const Tensor& out, Places* s) {
   StridedLoop all = loop.loop();
-  IndexLoop::fill_up(&all);
+  IndexLoop::pad_operands(&all);
   StridedLoop rest(Ints(nullptr, 0));
   int64_t sizes[kIndexDims], n = 1;
   int dims = 0;
@@ -236,8 +237,8 @@ bool make_places(const IndexLoop& loop, const Tensor& out, Places* s) {
   }
   rest.base[0] = rest.base[1] = nullptr;
   rest.finish(1);
-  if (n > kMostPlaces || rest.numel > kPieceElements || rest.ndim > kIndexDims) return false;
-  s->at = make_strided<kMostIndices + 2>(all, dims, sizes, all.base);
+  if (n > kMaxPlaces || rest.numel > kPieceElements || rest.ndim > kIndexDims) return false;
+  s->at = make_strided<kMaxIndices + 2>(all, dims, sizes, all.base);
   s->dense = make_strided<1>(all, dims, sizes, all.base);
   s->rest = make_strided<2>(rest, rest.ndim, rest.sizes, rest.base);
   s->by = loop.by;
@@ -246,54 +247,55 @@ bool make_places(const IndexLoop& loop, const Tensor& out, Places* s) {
   return true;
 }
 
-void join_in_order(const Call& call, const Places& s, const Tensor& out, const Joining& how) {
+void combine_in_order(const Call& call, const Places& s, const Tensor& out, const CombineRule& how) {
   int64_t last = 0;
   for (int d = 0; d < out.ndim(); ++d) last += (out.size(d) - 1) * out.stride(d);
   const SortMemory memory(call, s.at.numel);
-  launch<places_as_keys>(call, shape_for(s.at.numel), s, memory.pairs);
+  launch<offsets_as_keys>(call, shape_for(call, s.at.numel), s, memory.pairs);
   sort_pairs(call, memory.pairs, bits_for(last + 1), memory.scratch, memory.scratch_bytes);
   with_compute(out.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    const Rule rule{how.join, how.with_self && how.join != Join::Last};
+    const Rule rule{how.op, how.with_self && how.op != CombineOp::Last};
     const C scale = how.scale.to<C>();
-    launch<join_sorted<C>>(call, shape_for(memory.pairs.n * s.rest.numel), s, memory.pairs, scale, rule);
+    launch<combine_sorted<C>>(call, shape_for(call, memory.pairs.n * s.rest.numel), s, memory.pairs, scale, rule);
     if (memory.pairs.n <= kLongRun) return;
-    const Shape shape{std::min(ceil_div(memory.pairs.n, kLongRun), kMostBlocks), 256, 0};
+    const Shape shape{std::min(ceil_div(memory.pairs.n, kLongRun), max_blocks(call)), 256, 0};
     if (s.rest.numel >= kWarp)
-      launch<join_long<C, true>>(call, shape, s, memory.pairs, scale, rule);
+      launch<combine_long_runs<C, true>>(call, shape, s, memory.pairs, scale, rule);
     else
-      launch<join_long<C, false>>(call, shape, s, memory.pairs, scale, rule);
+      launch<combine_long_runs<C, false>>(call, shape, s, memory.pairs, scale, rule);
   });
 }
 
 }  // namespace
 
-bool joins_in_order(const Call& call, DType dtype, const Joining& how) {
-  if (how.join == Join::Mean || how.join == Join::Last || !how.with_self) return true;
-  const bool varies = is_floating(dtype) && (how.join == Join::Add || how.join == Join::Multiply);
+bool combines_in_order(const Call& call, DType dtype, const CombineRule& how) {
+  if (how.op == CombineOp::Mean || how.op == CombineOp::Last || !how.with_self) return true;
+  const bool varies = is_floating(dtype) && (how.op == CombineOp::Add || how.op == CombineOp::Multiply);
   return varies && call.deterministic() && !how.distinct;
 }
 
-uint64_t join_workspace_bytes(int64_t combinations) {
-  return combinations == 0 || combinations > kMostPlaces ? 0 : sort_workspace_bytes(combinations);
+uint64_t combine_workspace_bytes(int64_t combinations) {
+  return combinations == 0 || combinations > kMaxPlaces ? 0 : sort_workspace_bytes(combinations);
 }
 
-tn_status join_each(const Call& call, IndexLoop& loop, const Tensor& out, const Tensor& self, const Joining& how) {
-  const bool sorted = joins_in_order(call, out.dtype(), how);
+tn_status combine_elements(const Call& call, IndexLoop& loop, const Tensor& out, const Tensor& self,
+                           const CombineRule& how) {
+  const bool sorted = combines_in_order(call, out.dtype(), how);
   Places s{};
   if (sorted && !loop.empty() && !make_places(loop, out, &s)) return TN_DECLINED;
-  start_from(call, out, self);
+  copy_unless_same(call, out, self);
   if (loop.empty()) return TN_OK;
   if (sorted) {
-    join_in_order(call, s, out, how);
+    combine_in_order(call, s, out, how);
     return TN_OK;
   }
   with_compute(out.dtype(), [&](auto tag) {
     using C = tn_type(tag);
     loop.run([&](const auto& at) {
       using At = std::decay_t<decltype(at)>;
-      launch<join_all<C, At::kOperands>>(call, shape_for(at.numel), at, loop.by, code_of(out.dtype()),
-                                         how.scale.to<C>(), how.join);
+      launch<combine_atomic<C, At::kOperands>>(call, shape_for(call, at.numel), at, loop.by, code_of(out.dtype()),
+                                               how.scale.to<C>(), how.op);
     });
   });
   return TN_OK;

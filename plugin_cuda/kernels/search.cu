@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// searchsorted, and repeat_interleave of counts: each element of the result looks up whose it is.
+// searchsorted, and repeat_interleave of counts: each element of the result is found by binary search.
 #include "plugin_cuda/device/chunks.cuh"
 #include "plugin_cuda/device/fault.cuh"
 #include "plugin_cuda/device/order.cuh"
@@ -13,7 +13,7 @@ namespace {
 using namespace sdk;
 
 constexpr int kBlock = 256;
-constexpr int64_t kMostChunks = 1024;
+constexpr int64_t kMaxChunks = 1024;
 
 struct Search {
   char* out;
@@ -31,8 +31,8 @@ struct Search {
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
       const int64_t at = sorter == nullptr ? middle : faults.checked(sorter[start + middle], length);
-      const uint64_t there = key_of(rows + (start + at) * item, code);
-      if (right ? !(key < there) : there < key)
+      const uint64_t other = key_of(rows + (start + at) * item, code);
+      if (right ? !(key < other) : other < key)
         low = middle + 1;
       else
         high = middle;
@@ -45,7 +45,7 @@ __global__ void search_all(Search s) {
   const int64_t item = code_bytes(s.out_code);
   for (int64_t i = global_thread(); i < s.n; i += global_threads()) store(s.out + i * item, s.out_code, s.find(i));
 }
-// The search itself does not see all of them.
+// The search itself does not read all of them.
 __global__ void check_sorter(const int64_t* sorter, int64_t n, int64_t length, Faults faults) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) faults.checked(sorter[i], length);
 }
@@ -53,7 +53,7 @@ __global__ void check_sorter(const int64_t* sorter, int64_t n, int64_t length, F
 tn_status searchsorted(Call& call, Tensor out, Tensor rows, Tensor self, bool, bool right, std::optional<Str> side,
                        OptTensor sorter) {
   if (sorter.defined() && sorter.numel() > 0) {
-    launch<check_sorter>(call, shape_for(sorter.numel()), sorter.data<int64_t>(), sorter.numel(), rows.size(-1),
+    launch<check_sorter>(call, shape_for(call, sorter.numel()), sorter.data<int64_t>(), sorter.numel(), rows.size(-1),
                          Faults(call));
   }
   Search s{};
@@ -69,7 +69,7 @@ tn_status searchsorted(Call& call, Tensor out, Tensor rows, Tensor self, bool, b
   s.each = rows.ndim() == 1 ? s.n : self.size(-1);
   s.right = right || (side && *side == "right");
   s.faults = Faults(call);
-  launch<search_all>(call, shape_for(s.n), s);
+  launch<search_all>(call, shape_for(call, s.n), s);
   return TN_OK;
 }
 
@@ -93,7 +93,7 @@ __global__ void write_ends(Repeats r) {
   for (int64_t tile = begin; tile < end; tile += blockDim.x) {
     const int64_t i = tile + threadIdx.x;
     int64_t total;
-    const int64_t to_here = block_scan(i < end ? r.marks(i) : int64_t{0}, int64_t{0}, AddCounts(), &total);
+    const int64_t to_here = block_inclusive_scan(i < end ? r.marks(i) : int64_t{0}, int64_t{0}, AddCounts(), &total);
     if (i < end) {
       r.ends[i] = before + to_here;
       if (r.count(i) < 0) {
@@ -104,7 +104,7 @@ __global__ void write_ends(Repeats r) {
   }
 }
 
-// Element i stands where the first `ends` above i is. Where the caller said how many there are, it may have been wrong.
+// Element i is the index of the first of `ends` above i. The caller's output_size may be wrong.
 __global__ void write_repeats(Repeats r, char* out, int64_t size) {
   const int64_t total = r.starts[r.chunks], item = code_bytes(r.code);
   if (global_thread() == 0 && total != size) {
@@ -128,10 +128,10 @@ tn_status repeat_interleave(Call& call, Tensor, Tensor repeats, std::optional<in
   r.n = repeats.numel();
   r.counts = repeats.data<char>();
   r.code = code_of(repeats.dtype());
-  r.chunk = ceil_div(std::max<int64_t>(ceil_div(r.n, kMostChunks), 1024), kBlock) * kBlock;
+  r.chunk = ceil_div(std::max<int64_t>(ceil_div(r.n, kMaxChunks), 1024), kBlock) * kBlock;
   r.chunks = ceil_div(r.n, r.chunk);
   r.starts = call.workspace<int64_t>();
-  r.ends = r.starts + kMostChunks + 1;
+  r.ends = r.starts + kMaxChunks + 1;
   r.faults = Faults(call);
   int64_t size = 0;
   if (r.n > 0) {
@@ -145,13 +145,13 @@ tn_status repeat_interleave(Call& call, Tensor, Tensor repeats, std::optional<in
   }
   if (output_size) size = *output_size;
   char* out = call.alloc_out(0, Ints(&size, 1), repeats.dtype()).data<char>();
-  if (r.n > 0) launch<write_repeats>(call, shape_for(size), r, out, size);
+  if (r.n > 0) launch<write_repeats>(call, shape_for(call, size), r, out, size);
   return TN_OK;
 }
 
 tn_status ends_workspace(tn_call* call, uint64_t* bytes) {
   const int64_t n = Tensor(call->in[0].u.tensor).numel();
-  *bytes = static_cast<uint64_t>(kMostChunks + 1 + n) * sizeof(int64_t);
+  *bytes = static_cast<uint64_t>(kMaxChunks + 1 + n) * sizeof(int64_t);
   return TN_OK;
 }
 

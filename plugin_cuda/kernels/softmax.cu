@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// softmax and log_softmax along a dimension, and their gradients: a block a row where rows are dense, else a thread a
-// row, so that neighbours read neighbouring elements.
+// softmax and log_softmax along a dimension, and their gradients: one block per row if rows are contiguous, else
+// one thread per row, so that neighbors read neighboring elements.
 #include <cmath>
 
 #include "plugin_cuda/device/block.cuh"
@@ -46,22 +46,22 @@ struct Add {
     return a + b;
   }
 };
-struct Highest {
+struct Max {
   template <class C>
   TN_DEVICE C operator()(C a, C b) const {
     return a > b || a != a ? a : b;
   }
 };
 
-// What the threads of one row do together: a block, or one thread alone.
+// How the threads of one row cooperate: as a block, or one thread alone.
 struct ByBlock {
   TN_DEVICE int64_t row() const { return blockIdx.x; }
   TN_DEVICE int64_t rows_step() const { return gridDim.x; }
   TN_DEVICE int64_t begin() const { return threadIdx.x; }
   TN_DEVICE int64_t step() const { return blockDim.x; }
   template <class C, class Op>
-  TN_DEVICE C fold(C v, C none, Op op) const {
-    return block_fold(v, none, op);
+  TN_DEVICE C reduce(C v, C none, Op op) const {
+    return block_reduce(v, none, op);
   }
 };
 struct ByThread {
@@ -70,7 +70,7 @@ struct ByThread {
   TN_DEVICE int64_t begin() const { return 0; }
   TN_DEVICE int64_t step() const { return 1; }
   template <class C, class Op>
-  TN_DEVICE C fold(C v, C, Op) const {
+  TN_DEVICE C reduce(C v, C, Op) const {
     return v;
   }
 };
@@ -81,17 +81,17 @@ __global__ void forward(Rows r) {
   const C lowest = -static_cast<C>(INFINITY);
   for (int64_t row = by.row(); row < r.rows; row += by.rows_step()) {
     const int64_t start = r.start(row);
-    C most = lowest, sum = 0;
+    C max = lowest, sum = 0;
     for (int64_t i = by.begin(); i < r.n; i += by.step()) {
-      most = Highest()(most, r.first<C>(start + i * r.inner));
+      max = Max()(max, r.first<C>(start + i * r.inner));
     }
-    most = by.fold(most, lowest, Highest());
-    for (int64_t i = by.begin(); i < r.n; i += by.step()) sum += std::exp(r.first<C>(start + i * r.inner) - most);
-    sum = by.fold(sum, C(0), Add());
+    max = by.reduce(max, lowest, Max());
+    for (int64_t i = by.begin(); i < r.n; i += by.step()) sum += std::exp(r.first<C>(start + i * r.inner) - max);
+    sum = by.reduce(sum, C(0), Add());
     const C log_sum = std::log(sum);
     for (int64_t i = by.begin(); i < r.n; i += by.step()) {
       const int64_t at = start + i * r.inner;
-      const C x = r.first<C>(at) - most;
+      const C x = r.first<C>(at) - max;
       r.put(at, r.log ? x - log_sum : std::exp(x) / sum);
     }
   }
@@ -108,7 +108,7 @@ __global__ void backward(Rows r) {
       const int64_t at = start + i * r.inner;
       sum += r.log ? r.first<C>(at) : r.first<C>(at) * r.second<C>(at);
     }
-    sum = by.fold(sum, C(0), Add());
+    sum = by.reduce(sum, C(0), Add());
     for (int64_t i = by.begin(); i < r.n; i += by.step()) {
       const int64_t at = start + i * r.inner;
       const C g = r.first<C>(at), y = r.second<C>(at);
@@ -136,7 +136,7 @@ tn_status run(const Call& call, const Tensor& out, const Tensor& a, const Tensor
   if (a.ndim() > 0) r.n = a.size(dim);
   for (int d = dim + 1; d < a.ndim(); ++d) r.inner *= a.size(d);
   r.rows = a.numel() / r.n;
-  const Shape blocks{std::min(r.rows, 8 * kMostBlocks), block_for(r.n)}, threads = shape_for(r.rows, 64);
+  const Shape blocks{std::min(r.rows, 8 * max_blocks(call)), block_for(r.n)}, threads = shape_for(call, r.rows, 64);
   const bool dense = r.inner == 1 && r.n >= 16;
   with_compute(a.dtype(), [&](auto tag) {
     using C = tn_type(tag);

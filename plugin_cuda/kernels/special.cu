@@ -11,9 +11,9 @@
 namespace tenon::cuda::pw {
 namespace {
 
-template <int kIn, int kNumbers>
+template <int kIn, int kScalars>
 struct Plain {
-  static constexpr int kInputs = kIn, kParams = kNumbers;
+  static constexpr int kInputs = kIn, kParams = kScalars;
   static constexpr bool kMask = false, kOutBool = false;
   static constexpr Guard kGuard = Guard::None;
 };
@@ -37,7 +37,7 @@ tn_status incomplete_gamma(sdk::Call& call, Tensor out, Tensor self, Tensor othe
   return run<IncompleteGamma<kUpper>>(call, Floating{}, out, {self, other}, {});
 }
 tn_status polygamma(sdk::Call& call, Tensor out, int64_t n, Tensor self) {
-  if (n > 1 << 24) return TN_DECLINED;  // which float cannot hold
+  if (n > 1 << 24) return TN_DECLINED;  // float cannot represent it
   return run<Polygamma>(call, Floating{}, out, {self}, {n});
 }
 
@@ -57,11 +57,11 @@ tn_status frexp(sdk::Call& call, Tensor mantissa, Tensor exponent, Tensor self) 
   if (n == 0) return TN_OK;
   const Code code = code_of(self.dtype());
   if (code == Code::F64) {
-    launch<split<double>>(call, shape_for(n), mantissa.data<char>(), exponent.data<int32_t>(), self.data<char>(), code,
-                          n);
+    launch<split<double>>(call, shape_for(call, n), mantissa.data<char>(), exponent.data<int32_t>(), self.data<char>(),
+                          code, n);
   } else {
-    launch<split<float>>(call, shape_for(n), mantissa.data<char>(), exponent.data<int32_t>(), self.data<char>(), code,
-                         n);
+    launch<split<float>>(call, shape_for(call, n), mantissa.data<char>(), exponent.data<int32_t>(), self.data<char>(),
+                         code, n);
   }
   return TN_OK;
 }

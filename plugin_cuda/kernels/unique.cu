@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// _unique2, unique_dim and unique_consecutive: sorted positions (or positions as they are), a flag where another
-// value begins, and the running count of flags as the group of each position. Two NaN are two different values.
+// _unique2, unique_dim and unique_consecutive: sorted (or given) positions, a flag where another value begins,
+// and the running count of flags as the group of each position. Each NaN is distinct.
 #include "plugin_cuda/device/copy.cuh"
 #include "plugin_cuda/device/selection.cuh"
 #include "plugin_cuda/device/slices.cuh"
@@ -19,7 +19,7 @@ struct Groups {
   const char* in;
   Code code;
   int32_t item;
-  const uint32_t* order;  // null: as they are
+  const uint32_t* order;  // null: as given
   int64_t n, chunk, chunks;
   int64_t* starts;  // groups that begin before a chunk; starts[chunks] is their number
   char* values;
@@ -41,9 +41,9 @@ __global__ void make_keys(Groups g, Pairs to) {
   }
 }
 
-// counts is zero before; its sums are of integers, so that their order does not matter.
+// counts is zero before; its sums are integers, so their order does not matter.
 __global__ void write_groups(Groups g) {
-  each_counted(g, [&](int64_t i, bool first, int64_t to_here) {
+  for_each_counted(g, [&](int64_t i, bool first, int64_t to_here) {
     const int64_t group = to_here - 1, from = g.position(i);
     if (g.inverse != nullptr) g.inverse[from] = group;
     if (g.counts != nullptr) atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + group), 1ull);
@@ -63,11 +63,11 @@ tn_status unique(Call& call, const Tensor& self, bool sorted, bool inverse, bool
   g.n = n;
   g.chunk = chunk_of(n);
   g.chunks = ceil_div(n, g.chunk);
-  g.starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes()) - (kMostChunks + 1);
+  g.starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes()) - (kMaxChunks + 1);
   int64_t size = 0;
   if (n > 0) {
     if (sorted) {
-      launch<make_keys>(call, shape_for(n), g, memory.pairs);
+      launch<make_keys>(call, shape_for(call, n), g, memory.pairs);
       const std::size_t scratch = memory.scratch_bytes - kStartsBytes;
       sort_pairs(call, memory.pairs, key_bits(g.code), memory.scratch, scratch);
       g.order = memory.pairs.values_out;
@@ -89,7 +89,7 @@ tn_status unique(Call& call, const Tensor& self, bool sorted, bool inverse, bool
   return TN_OK;
 }
 
-// The same of slices. They are marked first, as they may be long.
+// The same for slices. They are marked first, as they may be long.
 struct SliceGroups {
   Slices slices;
   uint32_t* order;
@@ -103,7 +103,7 @@ __global__ void number_slices(uint32_t* order, int64_t n) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) order[i] = static_cast<uint32_t>(i);
 }
 
-// Merges neighbouring runs of `width` slices in order: each slice finds its place in the other run. Stable.
+// Merges neighboring runs of `width` slices in order: each slice finds its position in the other run. Stable.
 __global__ void merge_runs(Slices s, const uint32_t* from, uint32_t* to, int64_t width) {
   for (int64_t i = global_thread(); i < s.n; i += global_threads()) {
     const int64_t start = i / (2 * width) * (2 * width), middle = start + width < s.n ? start + width : s.n;
@@ -121,32 +121,32 @@ __global__ void merge_runs(Slices s, const uint32_t* from, uint32_t* to, int64_t
   }
 }
 
-// In `order`, by way of memory of the same size.
+// Into `order`; `other` is scratch of the same size.
 void sort_slices(const Call& call, const Slices& s, uint32_t* order, uint32_t* other) {
   int passes = 0;
   while (int64_t{1} << passes < s.n) ++passes;
   if (passes % 2) std::swap(order, other);
-  launch<number_slices>(call, shape_for(s.n), order, s.n);
+  launch<number_slices>(call, shape_for(call, s.n), order, s.n);
   for (int64_t width = 1; width < s.n; width *= 2) {
-    launch<merge_runs>(call, shape_for(s.n, 64), s, order, other, width);
+    launch<merge_runs>(call, shape_for(call, s.n, 64), s, order, other, width);
     std::swap(order, other);
   }
 }
 
-// A block a slice.
+// One block per slice.
 __global__ void mark_slices(SliceGroups g) {
   for (int64_t i = blockIdx.x; i < g.slices.n; i += gridDim.x) {
     int64_t found = i == 0 ? 1 : 0;
     for (int64_t e = threadIdx.x; i > 0 && e < g.slices.elements(); e += blockDim.x) {
       found += g.slices.differ(g.order[i - 1], g.order[i], e);
     }
-    found = block_fold(found, int64_t{0}, AddCounts());
+    found = block_reduce(found, int64_t{0}, AddCounts());
     if (threadIdx.x == 0) g.flags[i] = found != 0;
   }
 }
 
 __global__ void group_slices(SliceGroups g) {
-  each_counted(g.marked, [&](int64_t i, bool first, int64_t to_here) {
+  for_each_counted(g.marked, [&](int64_t i, bool first, int64_t to_here) {
     g.inverse[g.order[i]] = to_here - 1;
     atomicAdd(reinterpret_cast<unsigned long long*>(g.counts + to_here - 1), 1ull);
     if (first) g.first[to_here - 1] = g.order[i];
@@ -179,9 +179,9 @@ tn_status unique_slices(Call& call, const Tensor& self, int64_t given, bool sort
     if (sorted)
       sort_slices(call, g.slices, g.order, g.first);
     else
-      launch<number_slices>(call, shape_for(n), g.order, n);
+      launch<number_slices>(call, shape_for(call, n), g.order, n);
     const int block = self.numel() / n >= 1024 ? 256 : 32;
-    launch<mark_slices>(call, {std::min(n, 4 * kMostBlocks), block}, g);
+    launch<mark_slices>(call, {std::min(n, 4 * max_blocks(call)), block}, g);
     g.marked = select(g.flags, kBool, n, starts);
     kept = count_all(call, g.marked);
   }
@@ -198,7 +198,7 @@ tn_status unique_slices(Call& call, const Tensor& self, int64_t given, bool sort
   if (out.numel() == 0) return TN_OK;
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch<copy_slices<U>>(call, shape_for(out.numel()), g.slices, g.first, out.data<U>(), kept, out.numel());
+    launch<copy_slices<U>>(call, shape_for(call, out.numel()), g.slices, g.first, out.data<U>(), kept, out.numel());
   });
   return TN_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Resampling: tables of the axes are made on the device, then a thread an element sums what the tables name. A gradient
-// is gathered, too: what takes from an element are neighbours, which a search of the tables finds. 16-bit floats are
-// computed in float, uint8 with whole weights.
+// Resampling: the device computes a table of indices and weights per axis, then each thread computes one element from
+// the tables. Gradients are gathered, too: a binary search of the tables finds the range of outputs that use an
+// element. 16-bit floats are computed in float, uint8 with integer weights.
 #include <cmath>
 #include <initializer_list>
 
@@ -41,14 +41,14 @@ namespace {
 using namespace sdk;
 using OptFloat = std::optional<double>;
 
-// Entries `o * taps + t` of output element o, and of input element i the range of output elements that take from it.
+// Entries `o * taps + t` of output element o, and of input element i the range of output elements that use it.
 struct Axis {
   int32_t in, out, taps;
   Divider in_size, out_size;
   int32_t* index;
   int32_t* from;  // in + 1 of each
   int32_t* to;
-  int32_t* whole;  // weights for uint8, as numbers of 2^-bits
+  int32_t* integer_weight;  // for uint8, in units of 2^-bits
   int32_t* bits;
   void* weight;
   ResampleLine line;
@@ -81,12 +81,12 @@ __global__ void fill_tables(Axes s) {
   }
 }
 
-// The first output element whose tap t names an element of at least `least`.
-TN_DEVICE int32_t search(const Axis& a, int32_t t, int32_t least) {
+// The first output element whose tap t has an index of at least `min`.
+TN_DEVICE int32_t search(const Axis& a, int32_t t, int32_t min) {
   int32_t low = 0, high = a.out;
   while (low < high) {
     const int32_t middle = (low + high) / 2;
-    if (a.index[static_cast<int64_t>(middle) * a.taps + t] < least)
+    if (a.index[static_cast<int64_t>(middle) * a.taps + t] < min)
       low = middle + 1;
     else
       high = middle;
@@ -119,9 +119,9 @@ TN_DEVICE Position position(uint32_t i, const Divider& d, const Divider& h, cons
   return {plane, slices - plane * d.divisor, lines - slices * h.divisor, i - lines * w.divisor};
 }
 
-// Output elements are elements of the input.
+// Each output element is an element of the input.
 template <class U>
-__global__ void pick(Axes s, uint32_t n, const U* x, U* y) {
+__global__ void gather_nearest(Axes s, uint32_t n, const U* x, U* y) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const Position p = position(static_cast<uint32_t>(i), s.d.out_size, s.h.out_size, s.w.out_size);
     const int64_t line = static_cast<int64_t>(s.d.index[p.d]) * s.h.in + s.h.index[p.h];
@@ -151,9 +151,9 @@ __global__ void resample(Axes s, uint32_t n, const T* x, T* y) {
   }
 }
 
-// What element i weighs in output element o.
+// The weight of element i in output element o.
 template <class C>
-TN_DEVICE C share(const Axis& a, int32_t o, int32_t i) {
+TN_DEVICE C weight_in(const Axis& a, int32_t o, int32_t i) {
   C sum = 0;
   for (int32_t k = o * a.taps; k < (o + 1) * a.taps; ++k) {
     if (a.index[k] == i) sum += weight_at<C>(a, k);
@@ -162,65 +162,65 @@ TN_DEVICE C share(const Axis& a, int32_t o, int32_t i) {
 }
 
 template <class T, class C>
-__global__ void spread(Axes s, uint32_t n, const T* dy, T* dx) {
+__global__ void gather_gradient(Axes s, uint32_t n, const T* dy, T* dx) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
     const Position p = position(static_cast<uint32_t>(i), s.d.in_size, s.h.in_size, s.w.in_size);
     const int32_t d = static_cast<int32_t>(p.d), h = static_cast<int32_t>(p.h), w = static_cast<int32_t>(p.w);
     const T* const plane = dy + p.plane * s.out_plane;
     C sum = 0;
     for (int32_t od = s.d.from[d]; od < s.d.to[d]; ++od) {
-      const C by_d = share<C>(s.d, od, d);
+      const C by_d = weight_in<C>(s.d, od, d);
       for (int32_t oh = s.h.from[h]; oh < s.h.to[h]; ++oh) {
         const T* const line = plane + (static_cast<int64_t>(od) * s.h.out + oh) * s.w.out;
         C part = 0;
         for (int32_t ow = s.w.from[w]; ow < s.w.to[w]; ++ow) {
-          part += share<C>(s.w, ow, w) * static_cast<C>(line[ow]);
+          part += weight_in<C>(s.w, ow, w) * static_cast<C>(line[ow]);
         }
-        sum += by_d * share<C>(s.h, oh, h) * part;
+        sum += by_d * weight_in<C>(s.h, oh, h) * part;
       }
     }
     dx[i] = T(sum);
   }
 }
 
-// sdk::byte_axis() of a table of doubles, which it changes; a block an axis.
+// sdk::byte_axis() of a table of doubles, in place; one block per axis.
 TN_DEVICE double merge_taps(const Axis& a, int64_t o) {
   int32_t* const index = a.index + o * a.taps;
   double* const weight = static_cast<double*>(a.weight) + o * a.taps;
-  double most = weight[0] > 0 ? weight[0] : 0;
+  double max = weight[0] > 0 ? weight[0] : 0;
   int32_t to = 0;
   for (int32_t k = 1; k < a.taps; ++k) {
     const bool next = index[k] != index[to];
     to += next;
     index[to] = index[k];
     weight[to] = next ? weight[k] : weight[to] + weight[k];
-    if (weight[to] > most) most = weight[to];
+    if (weight[to] > max) max = weight[to];
   }
   for (int32_t k = to + 1; k < a.taps; ++k) {
     index[k] = index[to];
     weight[k] = 0;
   }
-  return most;
+  return max;
 }
 
-struct Highest {
+struct Max {
   TN_DEVICE double operator()(double a, double b) const { return a < b ? b : a; }
 };
 
-__global__ void whole_weights(Axis h, Axis w) {
+__global__ void integer_weights(Axis h, Axis w) {
   const Axis& a = blockIdx.x == 0 ? h : w;
-  double most = 0;
+  double max = 0;
   for (int64_t o = threadIdx.x; o < a.out; o += blockDim.x) {
     const double mine = merge_taps(a, o);
-    if (mine > most) most = mine;
+    if (mine > max) max = mine;
   }
-  most = block_fold(most, 0.0, Highest());
+  max = block_reduce(max, 0.0, Max());
   int bits = 0;
-  while (bits < 22 && static_cast<int>(0.5 + most * (1 << (bits + 1))) < 1 << 15) ++bits;
+  while (bits < 22 && static_cast<int>(0.5 + max * (1 << (bits + 1))) < 1 << 15) ++bits;
   if (threadIdx.x == 0) *a.bits = bits;
   for (int64_t k = threadIdx.x; k < static_cast<int64_t>(a.out) * a.taps; k += blockDim.x) {
     const double v = static_cast<const double*>(a.weight)[k] * (1 << bits);
-    a.whole[k] = static_cast<int32_t>(v < 0 ? v - 0.5 : v + 0.5);
+    a.integer_weight[k] = static_cast<int32_t>(v < 0 ? v - 0.5 : v + 0.5);
   }
 }
 
@@ -230,7 +230,7 @@ TN_DEVICE int32_t as_byte(int32_t sum, int32_t bits) {
   return sum < 0 ? 0 : sum > 255 ? 255 : sum;
 }
 
-// Along the width first; in between elements are uint8 again.
+// Along the width first; intermediate results are rounded to uint8.
 __global__ void resample_bytes(Axes s, uint32_t n, const uint8_t* x, uint8_t* y) {
   const int32_t h_bits = *s.h.bits, w_bits = *s.w.bits;
   for (int64_t i = global_thread(); i < n; i += global_threads()) {
@@ -240,14 +240,14 @@ __global__ void resample_bytes(Axes s, uint32_t n, const uint8_t* x, uint8_t* y)
     for (int32_t kh = h0; kh < h0 + s.h.taps; ++kh) {
       const uint8_t* const line = x + p.plane * s.in_plane + static_cast<int64_t>(s.h.index[kh]) * s.w.in;
       int32_t part = rounding(w_bits);
-      for (int32_t kw = w0; kw < w0 + s.w.taps; ++kw) part += s.w.whole[kw] * line[s.w.index[kw]];
-      sum += s.h.whole[kh] * as_byte(part, w_bits);
+      for (int32_t kw = w0; kw < w0 + s.w.taps; ++kw) part += s.w.integer_weight[kw] * line[s.w.index[kw]];
+      sum += s.h.integer_weight[kh] * as_byte(part, w_bits);
     }
     y[i] = static_cast<uint8_t>(as_byte(sum, h_bits));
   }
 }
 
-// A call: its axes, and how much memory their tables want.
+// The axes of a call and the memory of their tables.
 struct Plan {
   ResampleLine lines[3];
   int64_t planes = 0;
@@ -261,7 +261,7 @@ struct Plan {
   }
   int64_t in_plane() const { return lines[0].in * lines[1].in * lines[2].in; }
   int64_t out_plane() const { return lines[0].out * lines[1].out * lines[2].out; }
-  bool picks() const { return lines[0].taps * lines[1].taps * lines[2].taps == 1; }
+  bool is_nearest() const { return lines[0].taps * lines[1].taps * lines[2].taps == 1; }
   bool fits() const {
     for (const ResampleLine& l : lines) {
       if (l.in >= kPieceElements || l.out * l.taps >= kPieceElements) return false;
@@ -282,8 +282,8 @@ struct Plan {
     a.line = l;
     a.weight = at;
     a.index = reinterpret_cast<int32_t*>(at + 8 * entries(l));
-    a.whole = a.index + entries(l);
-    a.from = a.whole + entries(l);
+    a.integer_weight = a.index + entries(l);
+    a.from = a.integer_weight + entries(l);
     a.to = a.from + l.in;
     a.bits = a.to + l.in;
     at += bytes(l);
@@ -299,17 +299,17 @@ struct Plan {
     s.out_plane = out_plane();
     return s;
   }
-  Shape table_shape(bool backward) const {
+  Shape table_shape(const Call& call, bool backward) const {
     int64_t n = 0;
     for (const ResampleLine& l : lines) n += backward ? l.in : l.out;
-    return shape_for(n, 128);
+    return shape_for(call, n, 128);
   }
-  // f(first plane, elements) for runs of planes of `plane` elements that 32 bits can count.
+  // f(first plane, elements) for runs of planes of `plane` elements whose total has 32 bits.
   template <class F>
-  void each_run(int64_t plane, F&& f) const {
-    const int64_t most = std::max<int64_t>(1, kPieceElements / plane);
-    for (int64_t first = 0; first < planes; first += most) {
-      f(first, static_cast<uint32_t>(std::min(most, planes - first) * plane));
+  void for_each_run(int64_t plane, F&& f) const {
+    const int64_t max = std::max<int64_t>(1, kPieceElements / plane);
+    for (int64_t first = 0; first < planes; first += max) {
+      f(first, static_cast<uint32_t>(std::min(max, planes - first) * plane));
     }
   }
 };
@@ -334,23 +334,26 @@ tn_status forward(const Call& call, const Tensor& out, const Tensor& self, Resam
   const Axes s = plan.axes(call);
   const bool bytes = self.dtype() == kUInt8;
   if (bytes || self.dtype() == kFloat64)
-    launch<fill_tables<double>>(call, plan.table_shape(false), s);
+    launch<fill_tables<double>>(call, plan.table_shape(call, false), s);
   else
-    launch<fill_tables<float>>(call, plan.table_shape(false), s);
-  if (bytes && !plan.picks()) launch<whole_weights>(call, {2, 256}, s.h, s.w);
-  plan.each_run(s.out_plane, [&](int64_t first, uint32_t n) {
+    launch<fill_tables<float>>(call, plan.table_shape(call, false), s);
+  if (bytes && !plan.is_nearest()) launch<integer_weights>(call, {2, 256}, s.h, s.w);
+  plan.for_each_run(s.out_plane, [&](int64_t first, uint32_t n) {
     const int64_t from = first * s.in_plane, to = first * s.out_plane;
-    if (plan.picks()) {
+    if (plan.is_nearest()) {
       dispatch_size(self.dtype(), [&](auto tag) {
         using U = tn_type(tag);
-        launch<pick<U>>(call, shape_for(n, 256, 2), s, n, self.data<const U>() + from, out.data<U>() + to);
+        launch<gather_nearest<U>>(call, shape_for(call, n, 256, 2), s, n, self.data<const U>() + from,
+                                  out.data<U>() + to);
       });
     } else if (bytes) {
-      launch<resample_bytes>(call, shape_for(n), s, n, self.data<const uint8_t>() + from, out.data<uint8_t>() + to);
+      launch<resample_bytes>(call, shape_for(call, n), s, n, self.data<const uint8_t>() + from,
+                             out.data<uint8_t>() + to);
     } else {
       dispatch_floating(self.dtype(), [&](auto tag) {
         using T = tn_type(tag);
-        launch<resample<T, compute_t<T>>>(call, shape_for(n), s, n, self.data<const T>() + from, out.data<T>() + to);
+        launch<resample<T, compute_t<T>>>(call, shape_for(call, n), s, n, self.data<const T>() + from,
+                                          out.data<T>() + to);
       });
     }
   });
@@ -364,15 +367,16 @@ tn_status backward(const Call& call, const Tensor& out, const Tensor& grad, Resa
   if (!plan.fits()) return TN_DECLINED;
   const Axes s = plan.axes(call);
   if (out.dtype() == kFloat64)
-    launch<fill_tables<double>>(call, plan.table_shape(false), s);
+    launch<fill_tables<double>>(call, plan.table_shape(call, false), s);
   else
-    launch<fill_tables<float>>(call, plan.table_shape(false), s);
-  launch<find_ranges>(call, plan.table_shape(true), s);
-  plan.each_run(s.in_plane, [&](int64_t first, uint32_t n) {
+    launch<fill_tables<float>>(call, plan.table_shape(call, false), s);
+  launch<find_ranges>(call, plan.table_shape(call, true), s);
+  plan.for_each_run(s.in_plane, [&](int64_t first, uint32_t n) {
     dispatch_floating(out.dtype(), [&](auto tag) {
       using T = tn_type(tag);
-      launch<spread<T, compute_t<T>>>(call, shape_for(n), s, n, grad.data<const T>() + first * s.out_plane,
-                                      out.data<T>() + first * s.in_plane);
+      launch<gather_gradient<T, compute_t<T>>>(call, shape_for(call, n), s, n,
+                                               grad.data<const T>() + first * s.out_plane,
+                                               out.data<T>() + first * s.in_plane);
     });
   });
   return TN_OK;
@@ -403,28 +407,28 @@ tn_status volume(Call& c, Tensor out, Tensor self, Ints, OptFloat d, OptFloat h,
   return forward(c, out, self, how, false, {d, h, w});
 }
 template <Resampling how>
-tn_status spread_aligned_line(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat w) {
+tn_status backward_aligned_line(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat w) {
   return backward(c, out, grad, how, corners, {w});
 }
 template <Resampling how>
-tn_status spread_aligned_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat h, OptFloat w) {
+tn_status backward_aligned_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat h, OptFloat w) {
   return backward(c, out, grad, how, corners, {h, w});
 }
 template <Resampling how>
-tn_status spread_aligned_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat d, OptFloat h,
-                                OptFloat w) {
+tn_status backward_aligned_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, bool corners, OptFloat d, OptFloat h,
+                                  OptFloat w) {
   return backward(c, out, grad, how, corners, {d, h, w});
 }
 template <Resampling how>
-tn_status spread_line(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat w) {
+tn_status backward_line(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat w) {
   return backward(c, out, grad, how, false, {w});
 }
 template <Resampling how>
-tn_status spread_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat h, OptFloat w) {
+tn_status backward_plane(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat h, OptFloat w) {
   return backward(c, out, grad, how, false, {h, w});
 }
 template <Resampling how>
-tn_status spread_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h, OptFloat w) {
+tn_status backward_volume(Call& c, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h, OptFloat w) {
   return backward(c, out, grad, how, false, {d, h, w});
 }
 
@@ -436,7 +440,7 @@ constexpr Resampling kNearest = Resampling::kNearest, kNearestExact = Resampling
 
 #define RESAMPLE(op, shape, how, types)                                                      \
   TN_KERNEL(op, shape<how>, dtypes(types).workspace(&workspace<how, false>).capture_safe()); \
-  TN_KERNEL(op##_backward, spread_##shape<how>, dtypes("floating").workspace(&workspace<how, true>).capture_safe())
+  TN_KERNEL(op##_backward, backward_##shape<how>, dtypes("floating").workspace(&workspace<how, true>).capture_safe())
 RESAMPLE(upsample_linear1d, aligned_line, kLinear, "floating");
 RESAMPLE(upsample_bilinear2d, aligned_plane, kLinear, "floating,uint8");
 RESAMPLE(upsample_trilinear3d, aligned_volume, kLinear, "floating");

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Raw memory, copies, streams and events: core's caching allocator stands before alloc and free.
+// Raw memory, copies, streams and events: core's caching allocator calls alloc and free.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -18,7 +18,7 @@ cudaStream_t native(int index, const tn_stream* stream) {
   if (s) return s;
   std::lock_guard<std::mutex> hold(g.lock);
   if (g.main.stream) return g.main.stream;
-  UncapturedGuard free_to_make;
+  UncapturedGuard uncaptured;
   if (cudaError_t e = cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); e != cudaSuccess) {
     (void)cudaGetLastError();
     throw Error(TN_ERROR_BACKEND, "cudaStreamCreateWithFlags failed: ", cudaGetErrorName(e));
@@ -37,7 +37,7 @@ tn_status count_devices(void*, int32_t* n) {
   return TN_OK;
 }
 
-// Asking for free memory would make the context of a device that nobody has used yet.
+// Querying free memory would create the context of an unused device.
 tn_status props(void*, int32_t index, tn_device_props* out) {
   try {
     Gpu& g = gpu(index);
@@ -60,21 +60,21 @@ tn_status props(void*, int32_t index, tn_device_props* out) {
 
 tn_status alloc(void*, int32_t index, uint64_t bytes, tn_stream*, void** handle) {
   return guarded(index, [&] {
-    UncapturedGuard own_memory;
+    UncapturedGuard uncaptured;
     CUDA_CALL(index, cudaMalloc, handle, std::max<uint64_t>(bytes, 1));
   });
 }
 
-// Waits for what uses the block.
+// Waits for work that uses the block.
 void release(void*, int32_t index, void* handle, uint64_t, tn_stream*) {
-  releasing(index, "cudaFree", [&] { return cudaFree(handle); });
+  release_on(index, "cudaFree", [&] { return cudaFree(handle); });
 }
 
 tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
   int index = 0;
   (void)cudaGetDevice(&index);
   return guarded(index, [&] {
-    UncapturedGuard own_memory;
+    UncapturedGuard uncaptured;
     CUDA_CALL(index, cudaHostAlloc, host, std::max<uint64_t>(bytes, 1), cudaHostAllocPortable | cudaHostAllocMapped);
   });
 }
@@ -82,11 +82,11 @@ tn_status alloc_pinned(void*, uint64_t bytes, void** host) {
 void free_pinned(void*, void* host, uint64_t) {
   int index = 0;
   (void)cudaGetDevice(&index);
-  releasing(index, "cudaFreeHost", [&] { return cudaFreeHost(host); });
+  release_on(index, "cudaFreeHost", [&] { return cudaFreeHost(host); });
 }
 
-// Copies between the two go by way of the host where they cannot reach each other; the runtime sees to that.
-void reach(int from, int to) {
+// Without peer access the runtime copies through the host.
+void enable_peer_access(int from, int to) {
   Gpu& g = gpu(to);
   std::lock_guard<std::mutex> hold(g.lock);
   if (g.peers >> from & 1) return;
@@ -102,29 +102,29 @@ void reach(int from, int to) {
   g.peers |= 1u << from;
 }
 
-void after_async(int index, cudaStream_t s, const char* what) {
+void finish_async(int index, cudaStream_t s, const char* what) {
   if (blocking()) launched(cudaSuccess, index, s, what);
 }
 
 tn_status copy(void*, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device, const void* src,
                uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
-  const bool up = src_device.type == TN_CPU, down = dst_device.type == TN_CPU;
-  const int index = down ? src_device.index : dst_device.index;
+  const bool from_host = src_device.type == TN_CPU, to_host = dst_device.type == TN_CPU;
+  const int index = to_host ? src_device.index : dst_device.index;
   return guarded(index, [&] {
     if (bytes == 0) return;
     char* to = static_cast<char*>(dst) + dst_offset;
     const char* from = static_cast<const char*>(src) + src_offset;
     cudaStream_t s = native(index, stream);
-    if (up || down || dst_device.index == src_device.index) {
-      const cudaMemcpyKind kind = up     ? cudaMemcpyHostToDevice
-                                  : down ? cudaMemcpyDeviceToHost
-                                         : cudaMemcpyDeviceToDevice;
+    if (from_host || to_host || dst_device.index == src_device.index) {
+      const cudaMemcpyKind kind = from_host ? cudaMemcpyHostToDevice
+                                  : to_host ? cudaMemcpyDeviceToHost
+                                            : cudaMemcpyDeviceToDevice;
       CUDA_CALL(index, cudaMemcpyAsync, to, from, bytes, kind, s);
     } else {
-      reach(src_device.index, index);
+      enable_peer_access(src_device.index, index);
       CUDA_CALL(index, cudaMemcpyPeerAsync, to, index, from, src_device.index, bytes, s);
     }
-    after_async(index, s, "copy");
+    finish_async(index, s, "copy");
   });
 }
 
@@ -144,8 +144,8 @@ tn_status stream_sync(void*, int32_t index, tn_stream* stream) {
   return guarded(index, [&] { CUDA_CALL(index, cudaStreamSynchronize, native(index, stream)); });
 }
 
-// One pattern is copied, as the runtime keeps it when the call returns. A capture would keep the address alone; there,
-// and for many, a pattern of different bytes is written byte by byte, each with a pitch.
+// A single pattern is copied: the runtime has staged it when the call returns. A capture would keep only its address;
+// there, and for n > 1, a pattern of different bytes is written by one strided memset per byte.
 tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes,
                uint64_t n, tn_stream* stream) {
   return guarded(index, [&] {
@@ -162,16 +162,16 @@ tn_status fill(void*, int32_t index, void* dst, uint64_t offset, const void* pat
         CUDA_CALL(index, cudaMemset2DAsync, to + i, pattern_bytes, p[i], 1, n, s);
       }
     }
-    after_async(index, s, "fill");
+    finish_async(index, s, "fill");
   });
 }
 
-// The lower the number, the sooner it runs, as in the runtime; beyond what the device has, its nearest.
+// A lower number is a higher priority, as in the runtime; clamped to the device's range.
 tn_status stream_create(void*, int32_t index, int32_t priority, tn_stream** out) {
   return guarded(index, [&] {
     auto s = std::make_unique<tn_stream>();
     int least = 0, greatest = 0;
-    UncapturedGuard free_to_make;
+    UncapturedGuard uncaptured;
     CUDA_CALL(index, cudaDeviceGetStreamPriorityRange, &least, &greatest);
     CUDA_CALL(index, cudaStreamCreateWithPriority, &s->stream, cudaStreamNonBlocking,
               std::clamp<int>(priority, greatest, least));
@@ -181,7 +181,7 @@ tn_status stream_create(void*, int32_t index, int32_t priority, tn_stream** out)
 }
 
 void stream_destroy(void*, int32_t index, tn_stream* stream) {
-  releasing(index, "cudaStreamDestroy", [&] { return cudaStreamDestroy(stream->stream); });
+  release_on(index, "cudaStreamDestroy", [&] { return cudaStreamDestroy(stream->stream); });
   delete stream;
 }
 
@@ -197,7 +197,7 @@ tn_status event_create(void*, int32_t index, uint32_t flags, tn_event** out) {
 }
 
 void event_destroy(void*, int32_t index, tn_event* event) {
-  releasing(index, "cudaEventDestroy", [&] { return cudaEventDestroy(event->event); });
+  release_on(index, "cudaEventDestroy", [&] { return cudaEventDestroy(event->event); });
   delete event;
 }
 
@@ -222,7 +222,7 @@ int32_t is_done(cudaError_t status, const char* call, int32_t index) {
 
 tn_status event_query(void*, int32_t index, tn_event* event, int32_t* done) {
   return guarded(index, [&] {
-    UncapturedGuard only_looks;
+    UncapturedGuard uncaptured;
     *done = is_done(cudaEventQuery(event->event), "cudaEventQuery", index);
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin over this runtime answers to the loader.
+// The loader's callbacks, for every plugin over this runtime.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace tenon::cuda {
 
-// For TN_PLUGIN_INIT. fault(): what else does not fit, or an empty text; it comes before the search for devices.
+// For TN_PLUGIN_INIT. fault(): why other libraries do not fit, or an empty text; it is called before devices are
+// searched.
 template <class Fault>
 tn_status open_devices(const Fault& fault, tn_str* why) {
-  static auto& text = *new std::string;  // read after this has returned
+  static auto& text = *new std::string;  // read after the return
   tn_status status = TN_OK;
   try {
     text = fault();

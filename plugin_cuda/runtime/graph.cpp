@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A captured graph is kept instantiated, ready to be launched.
+// Captured graphs, stored instantiated.
 #include <memory>
 
 #include "plugin_cuda/runtime/runtime.h"
@@ -19,7 +19,7 @@ tn_status begin(void*, int32_t index, tn_stream* stream) {
   });
 }
 
-// Whatever else fails, the capture is over.
+// Ends the capture even if it fails.
 tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
   try {
     check_usable(index);
@@ -28,7 +28,7 @@ tn_status end(void*, int32_t index, tn_stream* stream, tn_graph** out) {
     check(cudaStreamEndCapture(native(index, stream), &graph), "cudaStreamEndCapture", index);
     auto g = std::unique_ptr<tn_graph>(new (std::nothrow) tn_graph{});
     const cudaError_t status = g ? cudaGraphInstantiate(&g->exec, graph, 0) : cudaErrorMemoryAllocation;
-    cudaGraphDestroy(graph);  // what is instantiated does not need it
+    cudaGraphDestroy(graph);  // the instantiated graph does not need it
     check(status, "cudaGraphInstantiate", index);
     *out = g.release();
     return TN_OK;
@@ -44,9 +44,9 @@ tn_status launch(void*, int32_t index, tn_graph* graph, tn_stream* stream) {
   });
 }
 
-// A launch that is under way keeps what it needs.
+// A running launch keeps its resources.
 void destroy(void*, int32_t index, tn_graph* graph) {
-  releasing(index, "cudaGraphExecDestroy", [&] { return cudaGraphExecDestroy(graph->exec); });
+  release_on(index, "cudaGraphExecDestroy", [&] { return cudaGraphExecDestroy(graph->exec); });
   delete graph;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using sdk::Error;
 
-Gpu g_gpus[kMostDevices];
+Gpu g_gpus[kMaxDevices];
 std::atomic<int> g_count{0};
 std::atomic<bool> g_forked{false};
 std::atomic<bool> g_blocking{false};
@@ -29,13 +29,13 @@ bool setting_on(const char* name) {
 
 std::string version_text(int v) { return sdk::join(v / 1000, ".", v % 1000 / 10); }
 
-// A library of another major has the name of another file, but a name is easily lent.
+// A library of another major version has another file name, but a link may hide that.
 void check_version() {
   int version = 0;
   if (cudaRuntimeGetVersion(&version) != cudaSuccess || version / 1000 == CUDART_VERSION / 1000) return;
   throw Error(TN_ERROR_BACKEND, "libcudart is of CUDA ", version_text(version), ", this plugin was built with ",
               version_text(CUDART_VERSION), "; install the runtime of CUDA ", CUDART_VERSION / 1000,
-              " or build the plugin again");
+              " or rebuild the plugin");
 }
 
 // Errors after which the context answers every call with the same error.
@@ -90,7 +90,7 @@ std::string find_devices() {
     return sdk::join("no usable device: ", cudaGetErrorName(status), " (", cudaGetErrorString(status), ")");
   }
   if (n == 0) return "the NVIDIA driver finds no device; CUDA_VISIBLE_DEVICES may hide it";
-  n = n < kMostDevices ? n : kMostDevices;
+  n = n < kMaxDevices ? n : kMaxDevices;
   for (int i = 0; i < n; ++i) {
     Gpu& g = g_gpus[i];
     check(cudaGetDeviceProperties(&g.props, i), "cudaGetDeviceProperties");
@@ -105,7 +105,7 @@ std::string find_devices() {
 }  // namespace
 
 std::string start() {
-  // glibc takes the handler back when the library is closed.
+  // glibc removes the handler when the library is closed.
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork_child);
   if (registered != 0) throw Error(TN_ERROR_MEMORY, "pthread_atfork failed");
   g_blocking.store(setting_on("CUDA_BLOCKING"));

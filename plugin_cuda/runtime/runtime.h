@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The devices, their streams, and what fails on them. Plain C++ over the runtime library's C interface.
+// Devices, streams and errors. Plain C++ over the runtime library's C interface.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,35 +25,34 @@ struct tn_event {
 
 namespace tenon::cuda {
 
-inline constexpr int kMostDevices = 16;
+inline constexpr int kMaxDevices = 16;
 
 struct Gpu {
   cudaDeviceProp props;
   std::atomic<bool> used{false};  // it has a context
-  std::atomic<bool> dead{false};  // an error that only a new process gets rid of
+  std::atomic<bool> dead{false};  // after an error that only a new process recovers from
   std::string why_dead;           // set before `dead`
   std::atomic<const char*> last_kernel{nullptr};
-  tn_stream main{};    // what a null stream of the ABI is: it never waits for the legacy stream
-  std::mutex lock;     // of making `main`, of `peers`, of `why_dead`
+  tn_stream main{};    // a null stream of the ABI; it never waits for the legacy stream
+  std::mutex lock;     // guards the creation of `main`, `peers` and `why_dead`
   uint32_t peers = 0;  // bit i: direct access to device i has been tried
 };
 
-// Finds the devices, once. Why there is none, or an empty text. Throws sdk::Error where the libraries do not fit.
+// Finds the devices, once. Returns why there is none, or an empty text. Throws sdk::Error if the libraries do not fit.
 std::string start();
 void stop();
 std::string description();
 int count();
 Gpu& gpu(int index);  // throws for an index that no device has
 
-// Throws sdk::Error with the call's and the error's names. An error that the device does not survive is kept, and every
-// later use of the device fails with it at once.
+// Throws sdk::Error with the names of the call and the error. A sticky error is stored, and every later use of the
+// device fails with it immediately.
 void check(cudaError_t status, const char* call, int index = -1);
-// Throws where the device is dead, or where this process was forked from one that used CUDA.
+// Throws if the device is dead, or if this process was forked from one that used CUDA.
 void check_usable(int index);
 bool forked() noexcept;
 
-// The device is the thread's current one while this lives. The first one of a device makes its context. Throws as
-// check_usable does.
+// Makes the device the thread's current one. The first guard of a device creates its context. Throws as check_usable().
 class DeviceGuard {
  public:
   explicit DeviceGuard(int index);
@@ -64,7 +63,7 @@ class DeviceGuard {
   int before_ = -1;
 };
 
-// The same where it can be had, and calls that a capture would forbid are allowed.
+// The same if possible, without throwing; allows calls that a capture forbids.
 class ReleaseGuard {
  public:
   explicit ReleaseGuard(int index) noexcept;
@@ -76,7 +75,7 @@ class ReleaseGuard {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// Calls that a capture of this thread would forbid, and that do not touch what is captured.
+// Allows calls that a capture of this thread forbids and that do not affect the captured work.
 class UncapturedGuard {
  public:
   UncapturedGuard() { cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -87,11 +86,11 @@ class UncapturedGuard {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// The runtime's stream behind one of the ABI; null: the device's main one. The device's guard is held.
+// The CUDA stream of an ABI stream; null: the device's main stream. Requires a DeviceGuard.
 cudaStream_t native(int index, const tn_stream* stream);
 
-// What every launch of a kernel is followed by: raises the launch's own error, and with TENON_CUDA_BLOCKING waits for
-// the kernel, so that its error is raised by its own op. `kernel` is a literal, with the op's name in it.
+// Call after every kernel launch: raises the launch's error, and with TENON_CUDA_BLOCKING waits for the kernel, so that
+// its own op raises its error. `kernel` is a literal that contains the op's name.
 void launched(cudaError_t status, int index, cudaStream_t stream, const char* kernel);
 bool capturing(int index, cudaStream_t stream);
 bool blocking() noexcept;    // TENON_CUDA_BLOCKING
@@ -106,7 +105,7 @@ tn_status report(tn_status code, std::string_view text) noexcept;
 tn_status report_current() noexcept;
 }  // namespace detail
 
-// The body of a function of a table: on the device, exceptions become a status and the text of last_error.
+// Runs the body of a vtable function on the device; exceptions become a status and the text of last_error.
 template <class F>
 tn_status guarded(int index, F body) noexcept {
   try {
@@ -118,9 +117,9 @@ tn_status guarded(int index, F body) noexcept {
   }
 }
 
-// What gives something back does so whatever fails beside it; on a device that is lost there is nothing left.
+// Runs a release function; errors are only stored. On a lost device there is nothing to release.
 template <class F>
-void releasing(int index, const char* call, F body) noexcept {
+void release_on(int index, const char* call, F body) noexcept {
   try {
     check_usable(index);
     const ReleaseGuard on(index);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a product whose left matrix is sparse: sums of the rows of the right one that a row's elements pick. Some
-// lanes of a warp take neighbouring columns, and several such groups the elements of a row in turn; a long row has a
-// block. The order in which a sum is taken follows from the sizes and from the row's length.
+// Rows of a product whose left matrix is sparse: weighted sums of rows of the right one. Some lanes of a warp compute
+// neighboring columns, and several such groups share the elements of a row; a long row has a block. The order of a sum
+// follows from the sizes and from the row's length.
 #pragma once
 
 #include "plugin_cuda/device/block.cuh"
@@ -10,7 +10,7 @@
 
 namespace tenon::cuda {
 
-inline constexpr int64_t kLongRow = 1024;  // elements that a warp takes
+inline constexpr int64_t kLongRow = 1024;  // elements that a warp sums
 inline constexpr int kRowBlock = 256, kRowWarps = kRowBlock / kWarp;
 
 // out[m, n] = alpha * (elements @ right) + beta * self
@@ -19,14 +19,14 @@ struct Product {
   Sorted rows;             // of the elements
   const int64_t* columns;  // of each element
   Dense values, right, self, out;
-  int64_t self_row, self_column;  // strides of self; it may be absent
+  int64_t self_row, self_column;  // strides of self, which may be absent
   C alpha, beta;
   int64_t m, n, deep;     // of out; rows of right
   const int64_t* starts;  // of the rows among the elements; m + 1
   int across, groups;     // powers of 2, together at most a warp
   Faults faults;
 
-  // Of the first of the columns that this lane has in a tile of them.
+  // The first column of this lane in a tile.
   template <int V>
   TN_DEVICE int64_t column(int64_t tile) const {
     return (tile * across + lane() % across) * V;
@@ -37,7 +37,7 @@ struct Product {
   }
 };
 
-// V columns at once of matrices whose elements are T; V is 1 where only the kernel knows what they are.
+// V columns at once of matrices of elements T; with V = 1 their dtype is read at run time.
 template <class T, class C, int V>
 struct Columns {
   static constexpr int n = V;
@@ -77,7 +77,7 @@ struct Columns {
   }
 };
 
-// To the first group of each row.
+// The sum is in the first group of each row.
 template <class Sum, class C>
 TN_DEVICE Sum add_groups(Sum sum, const Product<C>& p) {
   for (int k = p.across * p.groups / 2; k >= p.across; k /= 2) {
@@ -107,14 +107,14 @@ __global__ void multiply_rows(Product<C> p) {
   }
 }
 
-// A longer row holds a multiple of kLongRow among its elements: the block of the first one takes the row.
+// A longer row holds a multiple of kLongRow among its elements: the block of the first one computes the row.
 template <class Sum, class C>
 __global__ void multiply_long_rows(Product<C> p) {
   TN_SHARED(Sum, parts, kRowBlock);
-  const int group = lane() / p.across, groups = kRowWarps * p.groups;  // which are whole warps here
+  const int group = lane() / p.across, groups = kRowWarps * p.groups;  // groups of the block
   const int64_t tiles = p.template tiles<Sum::n>();
   for (int64_t at = blockIdx.x * kLongRow; at < p.rows.n; at += gridDim.x * kLongRow) {
-    const int64_t row = static_cast<int64_t>(p.rows.numbers[at]);
+    const int64_t row = static_cast<int64_t>(p.rows.indices[at]);
     if (row < 0 || row >= p.m) continue;
     const int64_t begin = p.starts[row], end = p.starts[row + 1];
     if (end - begin <= kLongRow || at - begin >= kLongRow) continue;
@@ -147,19 +147,19 @@ void launch_rows(const sdk::Call& call, Product<C> p) {
   while (p.across < kWarp && p.across * V < p.n) p.across *= 2;
   while (p.across * p.groups < kWarp && p.groups * 2 * p.m <= p.rows.n) p.groups *= 2;
   const int64_t warps = ceil_div(p.m, kWarp / (p.across * p.groups)) * ceil_div(p.n, p.across * V);
-  launch<multiply_rows<Sum, C>>(call, shape_for(warps * kWarp, kRowBlock), p);
+  launch<multiply_rows<Sum, C>>(call, shape_for(call, warps * kWarp, kRowBlock), p);
   if (p.rows.n <= kLongRow) return;
   p.groups = kWarp / p.across;
-  const int64_t blocks = std::min(ceil_div(p.rows.n, kLongRow), kMostBlocks);
+  const int64_t blocks = std::min(ceil_div(p.rows.n, kLongRow), max_blocks(call));
   launch<multiply_long_rows<Sum, C>>(call, exactly(blocks, kRowBlock), p);
 }
 
-// As many columns at once as 16 bytes hold, where they lie so.
+// As many columns at once as 16 bytes hold, if aligned.
 template <class T, class C>
 void launch_packed(const sdk::Call& call, const Product<C>& p) {
   const auto bits = reinterpret_cast<uintptr_t>(p.right.p) | reinterpret_cast<uintptr_t>(p.out.p);
-  const bool alike = p.values.code == p.out.code && p.right.code == p.out.code;
-  if (alike && bits % 16 == 0 && p.n % kPackWidth<T> == 0)
+  const bool same_dtype = p.values.code == p.out.code && p.right.code == p.out.code;
+  if (same_dtype && bits % 16 == 0 && p.n % kPackWidth<T> == 0)
     launch_rows<T, C, kPackWidth<T>>(call, p);
   else
     launch_rows<C, C, 1>(call, p);

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Into strided tensors: to_dense, and sums of which one part is strided. Of an in-place sum only the places of the
-// elements are touched.
+// Into strided tensors: to_dense, and sums with one strided operand. An in-place sum touches the sparse elements alone.
 #include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/add.h"
@@ -12,26 +11,26 @@ namespace {
 
 using namespace sdk;
 
-// to = scale * t, or is increased by it. `to` is row-major.
-void put(const Call& call, const Tensor& to, const Tensor& t, bool adds, const Scalar& scale) {
+// to = scale * t, or to += scale * t. `to` is row-major.
+void write_dense(const Call& call, const Tensor& to, const Tensor& t, bool accumulate, const Scalar& scale) {
   const Tensor values = coo::values(t);
   const Places places(call, coo::indices(t), t.sizes());
   if (to.numel() == 0 || values.numel() == 0) return;
-  const Sums sums{Dense(values), Dense(to), values.numel() / places.n, nullptr, adds};
+  const Sums sums{Dense(values), Dense(to), values.numel() / places.n, nullptr, accumulate};
   if (coo::coalesced(t))
-    put_each(call, places, sums, scale);
+    scatter_distinct(call, places, sums, scale);
   else
-    add_up(call, sorted(sort_places(call, places, 0)), sums, scale);
+    sum_duplicates(call, sorted(sort_places(call, places, 0)), sums, scale);
 }
 
 uint64_t sort_bytes(const Tensor& t) { return coo::coalesced(t) ? 0 : sorting_bytes(coo::nnz(t)); }
-bool sortable(const Tensor& t) { return coo::coalesced(t) || coo::nnz(t) <= kMostSorted; }
+bool sortable(const Tensor& t) { return coo::coalesced(t) || coo::nnz(t) <= kMaxSorted; }
 
 tn_status to_dense(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<bool>) {
   if (!out.contiguous()) return TN_DECLINED;
   coo::Ops op(call);
   op("zero_", {value(out)});
-  put(call, out, self, false, Scalar::of(int64_t{1}));
+  write_dense(call, out, self, false, Scalar::of(int64_t{1}));
   return TN_OK;
 }
 
@@ -43,17 +42,17 @@ tn_status dense_workspace(tn_call* call, uint64_t* bytes) {
 
 bool is_one(const Scalar& a) { return a.is_float() ? a.to<double>() == 1 : a.to<int64_t>() == 1; }
 
-// self + alpha * other. Of two sparse ones the layout's own kernel puts the elements behind each other.
+// self + alpha * other. The layout's own kernel concatenates the elements of two sparse operands.
 tn_status sum(Call& call, const Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   if (is_strided(self) == is_strided(other) || !out.contiguous()) return TN_DECLINED;
   coo::Ops op(call);
   if (is_strided(self)) {
     if (out.data<char>() != self.data<char>()) op.copy(out, self);
-    put(call, out, other, true, alpha);
+    write_dense(call, out, other, true, alpha);
     return TN_OK;
   }
   op.copy(out, is_one(alpha) ? other : op("mul.Scalar", {value(other), value(alpha)}));
-  put(call, out, self, true, Scalar::of(int64_t{1}));
+  write_dense(call, out, self, true, Scalar::of(int64_t{1}));
   return TN_OK;
 }
 

@@ -12,38 +12,39 @@ namespace {
 
 using namespace sdk;
 
-__global__ void write_numbers(Places p, uint64_t* numbers) {
-  for (int64_t i = global_thread(); i < p.n; i += global_threads()) numbers[i] = p.number(i);
+__global__ void write_linear_indices(Places p, uint64_t* linear) {
+  for (int64_t i = global_thread(); i < p.n; i += global_threads()) linear[i] = p.linear_index(i);
 }
 
-// Which of the n ascending numbers each place has; -1: none.
-__global__ void find_places(Places p, const uint64_t* numbers, int64_t n, int64_t* found) {
+// The position of each linear index among n ascending ones; -1: none.
+__global__ void find_places(Places p, const uint64_t* linear, int64_t n, int64_t* found) {
   for (int64_t i = global_thread(); i < p.n; i += global_threads()) {
-    const uint64_t mine = p.number(i);
-    const int64_t at = count_below(numbers, n, mine);
-    found[i] = at < n && numbers[at] == mine ? at : -1;
+    const uint64_t mine = p.linear_index(i);
+    const int64_t at = count_below(linear, n, mine);
+    found[i] = at < n && linear[at] == mine ? at : -1;
   }
 }
 
-// Rows of `from`, 0 where none was found.
+// Rows of `from`, 0 if none was found.
 template <class U>
-__global__ void take_found(const U* from, const int64_t* found, U* out, int64_t all, int64_t width) {
+__global__ void gather_found(const U* from, const int64_t* found, U* out, int64_t all, int64_t width) {
   for (int64_t t = global_thread(); t < all; t += global_threads()) {
     const int64_t i = width == 1 ? t : t / width;
     out[t] = found[i] < 0 ? U(0) : from[found[i] * width + t - i * width];
   }
 }
 
-// A coalesced tensor's elements where `at` has its own: in the workspace's first at.n words, with the others' behind.
+// Positions of the elements `at` in a coalesced tensor: in the first at.n words of the workspace, before its linear
+// indices.
 const int64_t* look_up(const Call& call, const Places& at, const Tensor& indices, const Ints& sizes) {
   auto* found = call.workspace<int64_t>();
   const Places own(call, indices, sizes);
-  auto* numbers = reinterpret_cast<uint64_t*>(found + at.n);
+  auto* linear = reinterpret_cast<uint64_t*>(found + at.n);
   if (own.dims == 1)
-    numbers = reinterpret_cast<uint64_t*>(const_cast<int64_t*>(own.at));  // are their only index
+    linear = reinterpret_cast<uint64_t*>(const_cast<int64_t*>(own.at));  // the only index is the linear one
   else if (own.n > 0)
-    launch<write_numbers>(call, shape_for(own.n), own, numbers);
-  if (at.n > 0) launch<find_places>(call, shape_for(at.n), at, numbers, own.n, found);
+    launch<write_linear_indices>(call, shape_for(call, own.n), own, linear);
+  if (at.n > 0) launch<find_places>(call, shape_for(call, at.n), at, linear, own.n, found);
   return found;
 }
 
@@ -56,23 +57,23 @@ struct Coalesced {
   }
 };
 
-void take_values(const Call& call, coo::Ops& op, const Tensor& out, const Tensor& self, const Tensor& at) {
+void gather_values(const Call& call, coo::Ops& op, const Tensor& out, const Tensor& self, const Tensor& at) {
   const Coalesced own(op, self);
   const Places wanted(call, at, self.sizes());
   const int64_t* found = look_up(call, wanted, own.indices, self.sizes());
   if (out.numel() == 0) return;
   dispatch_size(self.dtype(), [&](auto tag) {
     using U = tn_type(tag);
-    launch<take_found<U>>(call, shape_for(out.numel()), own.values.data<U>(), found, out.data<U>(), out.numel(),
-                          out.numel() / wanted.n);
+    launch<gather_found<U>>(call, shape_for(call, out.numel()), own.values.data<U>(), found, out.data<U>(), out.numel(),
+                            out.numel() / wanted.n);
   });
 }
 
-// Rows of a strided tensor are an op of its own.
+// Rows of a strided tensor are another operator.
 tn_status values_at(Call& call, Tensor out, Tensor self, Tensor at) {
   if (is_strided(self) || at.size(0) != coo::sparse_dim(self) || !out.contiguous()) return TN_DECLINED;
   coo::Ops op(call);
-  take_values(call, op, out, self, at);
+  gather_values(call, op, out, self, at);
   return TN_OK;
 }
 
@@ -82,7 +83,7 @@ tn_status sparse_mask(Call& call, Tensor, Tensor self, Tensor mask) {
   const Coalesced at(op, mask);
   share_component(call, 0, coo::kIndices, at.indices);
   const std::vector<int64_t> sizes = coo::value_sizes(at.indices.size(1), self.sizes(), coo::sparse_dim(self));
-  take_values(call, op, alloc_component(call, 0, coo::kValues, coo::span(sizes), self.dtype()), self, at.indices);
+  gather_values(call, op, alloc_component(call, 0, coo::kValues, coo::span(sizes), self.dtype()), self, at.indices);
   set_layout_flags(call, 0, coo::kCoalesced);
   return TN_OK;
 }
@@ -91,8 +92,8 @@ __global__ void mark_found(const int64_t* found, int64_t n, uint8_t* marks) {
   for (int64_t i = global_thread(); i < n; i += global_threads()) marks[i] = found[i] >= 0;
 }
 
-// The indices of element i, as those of `to`; and which it is.
-struct Kept {
+// Copies the indices of element i to column `to`, and i itself.
+struct WriteKept {
   const int64_t* indices;
   int64_t* out;
   int64_t* which;
@@ -113,7 +114,7 @@ __global__ void multiply_found(Dense a, Dense b, Dense out, const int64_t* which
   }
 }
 
-// Of the elements that both have.
+// Products of the elements that both have.
 tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
   if (is_strided(self) || is_strided(other) || coo::sparse_dim(self) != coo::sparse_dim(other)) return TN_DECLINED;
   coo::Ops op(call);
@@ -124,7 +125,7 @@ tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
   auto* which = call.workspace<int64_t>() + n + coo::nnz(other);
   auto* marks = reinterpret_cast<uint8_t*>(which + n);
   auto* starts = reinterpret_cast<int64_t*>(call.workspace<char>() + call.workspace_bytes() - kStartsBytes);
-  if (n > 0) launch<mark_found>(call, shape_for(n), found, n, marks);
+  if (n > 0) launch<mark_found>(call, shape_for(call, n), found, n, marks);
   const Selection s = select(reinterpret_cast<const char*>(marks), kBool, n, starts);
   const int64_t all = count_all(call, s), sizes[] = {places.dims, all};
   const Tensor indices = alloc_component(call, 0, coo::kIndices, Ints(sizes, 2), kInt64);
@@ -132,13 +133,13 @@ tn_status mul(Call& call, Tensor, Tensor self, Tensor other) {
   const Tensor values = alloc_component(call, 0, coo::kValues, coo::span(value_sizes), a.values.dtype());
   set_layout_flags(call, 0, coo::kCoalesced);
   if (all == 0) return TN_OK;
-  spread_all(call, s, Kept{places.at, indices.data<int64_t>(), which, n, all, places.dims});
+  launch_scatter_selected(call, s, WriteKept{places.at, indices.data<int64_t>(), which, n, all, places.dims});
   const int64_t elements = values.numel();
   if (elements == 0) return TN_OK;
   with_compute(values.dtype(), [&](auto tag) {
     using C = tn_type(tag);
-    launch<multiply_found<C>>(call, shape_for(elements), Dense(a.values), Dense(b.values), Dense(values), which, found,
-                              elements, elements / all);
+    launch<multiply_found<C>>(call, shape_for(call, elements), Dense(a.values), Dense(b.values), Dense(values), which,
+                              found, elements, elements / all);
   });
   return TN_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of strided matrices at the elements of a sparse one, which the gradient of a sparse factor is: some lanes of
-// a warp share an element.
+// Products of strided matrices at the elements of a sparse one, as in the gradient of a sparse factor: some lanes of a
+// warp share an element.
 #include "plugin_cuda/device/warp.cuh"
 #include "plugin_sparse_cuda/device/places.cuh"
 #include "tenon/sdk/ops/_masked_mm.h"
@@ -18,8 +18,8 @@ struct Lines {
 
   Lines() = default;
   Lines(const Tensor& t, int dim) : of(t), n(t.size(dim)), line(t.stride(dim)), step(t.stride(1 - dim)) {}
-  // Whether elements lie one after another, and so that `width` of them begin at multiples of 16 bytes.
-  bool packs(int64_t k, int width) const {
+  // Whether elements are contiguous, and lines aligned for packs of `width`.
+  bool can_pack(int64_t k, int width) const {
     const auto bits = reinterpret_cast<uintptr_t>(of.p) | static_cast<uintptr_t>(line * of.item);
     return step == 1 && bits % 16 == 0 && k % width == 0;
   }
@@ -65,12 +65,12 @@ template <class T, class C, int V>
 void launch_dots(const Call& call, Dots d) {
   d.lanes = 1;
   while (d.lanes < kWarp && d.lanes * V * 2 <= d.k) d.lanes *= 2;
-  launch<dot_lines<T, C, V>>(call, shape_for(d.n * d.lanes), d);
+  launch<dot_lines<T, C, V>>(call, shape_for(call, d.n * d.lanes), d);
 }
 template <class T, class C>
 void launch_packed(const Call& call, const Dots& d) {
   constexpr int kWidth = kPackWidth<T>;
-  if (d.a.packs(d.k, kWidth) && d.b.packs(d.k, kWidth))
+  if (d.a.can_pack(d.k, kWidth) && d.b.can_pack(d.k, kWidth))
     launch_dots<T, C, kWidth>(call, d);
   else
     launch_dots<C, C, 1>(call, d);

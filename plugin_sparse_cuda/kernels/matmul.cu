@@ -13,18 +13,18 @@ using namespace sdk;
 
 __global__ void find_rows(Sorted e, int64_t m, int64_t* starts, Faults faults) {
   if (global_thread() == 0 && e.n > 0) {
-    faults.checked(static_cast<int64_t>(e.numbers[0]), m);
-    faults.checked(static_cast<int64_t>(e.numbers[e.n - 1]), m);
+    faults.checked(static_cast<int64_t>(e.indices[0]), m);
+    faults.checked(static_cast<int64_t>(e.indices[e.n - 1]), m);
   }
   for (int64_t r = global_thread(); r <= m; r += global_threads()) {
-    starts[r] = count_below(e.numbers, e.n, static_cast<uint64_t>(r));
+    starts[r] = count_below(e.indices, e.n, static_cast<uint64_t>(r));
   }
 }
 
 bool is_zero(const Scalar& s) { return s.is_float() ? s.to<double>() == 0 : s.to<int64_t>() == 0; }
 bool is_matrix(const Tensor& t) { return t.ndim() == 2 && (is_strided(t) || coo::sparse_dim(t) == 2); }
 
-// A sparse matrix, or its transpose: the rows are one of the two lines of indices.
+// A sparse matrix or its transpose: `line` is the line of indices that has the rows.
 struct Left {
   Tensor indices, values;
   int64_t m;
@@ -42,7 +42,7 @@ struct Left {
   uint64_t starts() const { return static_cast<uint64_t>(m + 1) * 8; }
   tn_status workspace(uint64_t* bytes) const {
     *bytes = sorting() + starts();
-    return in_order || nnz() <= kMostSorted ? TN_OK : TN_DECLINED;
+    return in_order || nnz() <= kMaxSorted ? TN_OK : TN_DECLINED;
   }
 };
 
@@ -63,7 +63,7 @@ void multiply(const Call& call, const Left& left, const Tensor& right, const Ten
   }
   auto* starts = reinterpret_cast<int64_t*>(call.workspace<char>() + left.sorting());
   if (right.numel() == 0) rows.n = 0;
-  launch<find_rows>(call, shape_for(left.m + 1), rows, left.m, starts, Faults(call));
+  launch<find_rows>(call, shape_for(call, left.m + 1), rows, left.m, starts, Faults(call));
   const auto run = [&](auto tag) {
     using C = tn_type(tag);
     Product<C> p{};

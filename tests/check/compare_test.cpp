@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A judge that accepts everything would let everything pass: what it must refuse.
+// The comparison itself: the differences that it must find.
 #include "tools/oracle/compare.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Compare, IsExactForIntegersAndShapes) {
 
 TEST(EqualValues, AcceptsAnotherEqualElementOnly) {
   const core::Op* op = core::find_op("topk");
-  if (!op) GTEST_SKIP() << "no row named topk";
+  if (!op) GTEST_SKIP() << "no operator named topk";
   int64_t n = 4;
   core::Impl self = core::new_tensor("test", tenon::kDouble, 0, 0, 1, &n);
   double values[] = {1, 3, 3, 2};

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The two devices that tests bring along: what they keep, and what they must never be asked.
+// The two devices of the tests: what they store, and the requests that they must never get.
 #include <gtest/gtest.h>
 
 #include "tenon/core/dispatch.h"
@@ -13,14 +13,14 @@ using namespace tenon;
 
 TEST(RefDevice, KeepsWhatIsCopiedToIt) {
   Tensor x = tensor({{1., 2., 3.}, {4., 5., 6.}}, TensorOptions().dtype(kFloat64));
-  Tensor there = x.to(Device("ref"));
-  EXPECT_EQ(there.device().str().substr(0, 3), "ref");
-  EXPECT_THROW(there.data_ptr<double>(), Error);
-  EXPECT_TRUE(equal(there.cpu(), x));
-  EXPECT_TRUE(equal(there.t().cpu(), x.t()));
+  Tensor remote = x.to(Device("ref"));
+  EXPECT_EQ(remote.device().str().substr(0, 3), "ref");
+  EXPECT_THROW(remote.data_ptr<double>(), Error);
+  EXPECT_TRUE(equal(remote.cpu(), x));
+  EXPECT_TRUE(equal(remote.t().cpu(), x.t()));
 }
 
-TEST(RefDevice, ServesItsOwnRowsNatively) {
+TEST(RefDevice, ServesItsOwnOperatorsNatively) {
   Tensor x = tensor({{1., 2.}, {3., 4.}}, TensorOptions().dtype(kFloat64)).to(Device("ref"));
   core::reset_fallback_counts();
   Tensor y = x.mm(x);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The reference serves every row by kernels of its own, or the conformance runner would compare the CPU with itself.
+// The reference serves every operator by kernels of its own, or the conformance runner would compare the CPU with
+// itself.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,7 +9,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/dispatch.h"
 #include "tenon/tensor.h"
-#include "tools/check/row.h"
+#include "tools/check/operator_check.h"
 
 namespace {
 
@@ -16,43 +17,43 @@ using namespace tenon;
 
 constexpr ScalarType kDtypes[] = {kDouble, kInt64, kBool};
 
-bool serves(core::ServedBy by, const core::Op& op, int slot, ScalarType dtype) {
+bool is_served(core::ServedBy by, const core::Op& op, int slot, ScalarType dtype) {
   for (const core::Candidate& c : core::explain(op, slot, dtype)) {
     if (c.by == by && c.serves) return true;
   }
   return false;
 }
 
-// Why a row has no reference kernel; empty if it must have one.
+// Why an operator has no reference kernel; empty if it must have one.
 std::string why_excluded(const core::Op& op) {
-  if (op.family == std::string_view("primitive")) return "on the host it is the rows that it stands for";
+  if (op.family == std::string_view("primitive")) return "on the host it is the operators that it stands for";
   if (op.family == std::string_view("optimizer")) return "tests/optim holds it to the ops that it stands for";
   return op.flags & core::kOpRandom ? "its bits are those of the host's generator" : "";
 }
 
-TEST(Reference, HasAKernelForEveryRowWithoutADecomposition) {
+TEST(Reference, HasAKernelForEveryOperatorWithoutADecomposition) {
   const int slot = core::device_slot(Device("ref").type());
   ASSERT_TRUE(core::ensure_device(slot));
-  int rows = 0, served = 0;
+  int operators = 0, served = 0;
   for (int i = 0; i < core::op_count(); ++i) {
     const core::Op& op = core::op_at(i);
     if (op.kind != core::OpKind::Kernel || (op.flags & core::kOpNoKernel)) continue;
-    if (check::of_a_layout(op)) continue;
-    if (!(op.flags & core::kOpPrimitive) && serves(core::ServedBy::Decomposition, op, slot, kDouble)) continue;
-    ++rows;
+    if (check::needs_layout(op)) continue;
+    if (!(op.flags & core::kOpPrimitive) && is_served(core::ServedBy::Decomposition, op, slot, kDouble)) continue;
+    ++operators;
     bool any = false;
     for (ScalarType t : kDtypes) {
       if (!core::op_takes(op, t)) continue;
-      bool here = serves(core::ServedBy::Native, op, slot, t);
-      any = any || here;
+      bool native = is_served(core::ServedBy::Native, op, slot, t);
+      any = any || native;
       const std::string why = why_excluded(op);
-      EXPECT_EQ(here, why.empty()) << op.name << " of " << dtype_name(t) << (here ? " is excluded: " + why : "");
+      EXPECT_EQ(native, why.empty()) << op.name << " of " << dtype_name(t) << (native ? " is excluded: " + why : "");
     }
     served += any;
     EXPECT_TRUE(any || !why_excluded(op).empty()) << op.name << " has no kernel of any dtype";
   }
-  EXPECT_GT(rows, 200);
-  EXPECT_GT(served, rows - 30);
+  EXPECT_GT(operators, 200);
+  EXPECT_GT(served, operators - 30);
 }
 
 }  // namespace

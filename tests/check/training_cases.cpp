@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Cases of modules, optimisers and schedules with a number changed must fail.
+// Cases of modules, optimizers and schedules with a number changed must fail.
 #include <gtest/gtest.h>
 
 #include "tools/oracle/replay.h"
@@ -19,9 +19,9 @@ void expect_found(const std::string& name, F spoil) {
   const Outcome stored = replay(file, c, {});
   ASSERT_EQ(stored.verdict, Verdict::Passed) << stored.reason;
   spoil(c);
-  const Outcome spoilt = replay(file, c, {});
-  EXPECT_EQ(spoilt.verdict, Verdict::Failed) << spoilt.reason;
-  EXPECT_FALSE(spoilt.reason.empty());
+  const Outcome spoiled = replay(file, c, {});
+  EXPECT_EQ(spoiled.verdict, Verdict::Failed) << spoiled.reason;
+  EXPECT_FALSE(spoiled.reason.empty());
 }
 
 TEST(TrainingCases, AWrongRateIsFound) {
@@ -29,7 +29,7 @@ TEST(TrainingCases, AWrongRateIsFound) {
 }
 
 TEST(TrainingCases, AWrongParameterIsFound) {
-  expect_found("optimisers", [](json& c) { c["after"].begin().value() = c["start"]; });
+  expect_found("optimizers", [](json& c) { c["after"].begin().value() = c["start"]; });
 }
 
 TEST(TrainingCases, AWrongOutputIsFound) {
@@ -40,7 +40,7 @@ TEST(TrainingCases, AWrongGradientIsFound) {
   expect_found("Linear", [](json& c) { c["input_grads"][0] = c["inputs"][0]; });
 }
 
-TEST(TrainingCases, AnUnknownNameIsSkippedAndSaid) {
+TEST(TrainingCases, AnUnknownNameIsSkippedAndReported) {
   const CaseFile file(folder() + "ReLU.json");
   json c = file.cases().at(0);
   c["module"] = "NoSuchModule";

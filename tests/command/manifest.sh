@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# manifest.sh TENON LIBRARY FOLDER: writes a manifest, strips and patches the library, renews the manifest.
+# manifest.sh TENON LIBRARY FOLDER: writes a manifest, strips and patches the library, updates the manifest.
 set -eu
 tenon="$1" library="$2" folder="$3"
 rm -rf "$folder"
@@ -17,12 +17,12 @@ grep -q '"device": "works"' "$folder/libtenon_works.json" || die "no device"
 state opened
 strip "$folder/libtenon_works.so"
 state opened
-# A byte of the text that names the toy: loaded, and no matter to the loader.
+# A byte of the text with the plugin's name: it is loaded, and the loader does not use it.
 sed -i 's/Tenon tests/Tenon_tests/' "$folder/libtenon_works.so"
 state refused
 sed -i 's/"priority": 0/"priority": 4, "sha256": "0000000000000000000000000000000000000000000000000000000000000000"/' \
   "$folder/libtenon_works.json"
-"$tenon" manifest "$folder/libtenon_works.json" | grep -q renewed || die "not renewed"
+"$tenon" manifest "$folder/libtenon_works.json" | grep -q updated || die "not updated"
 grep -q sha256 "$folder/libtenon_works.json" && die "the old hash is still there"
 grep -q '"priority": 4' "$folder/libtenon_works.json" || die "the priority is lost"
 state opened

@@ -9,7 +9,7 @@ grep -qF -- "-DCMAKE_PREFIX_PATH=$prefix" "$log" || die "$(cat "$log")"
 cp "$work/fresh/fresh.cpp" "$work/fresh.before"
 rm "$work/fresh/README.md"
 if "$tenon" new-plugin fresh --dir "$work/fresh" > "$log" 2>&1; then die "it wrote over a project"; fi
-grep -q 'is there already and is left as it is' "$log" || die "$(cat "$log")"
+grep -q 'exists already and is left unchanged' "$log" || die "$(cat "$log")"
 cmp "$work/fresh/fresh.cpp" "$work/fresh.before"
 [ ! -e "$work/fresh/README.md" ] || die "it wrote a part of a project"
 configure "$work/fresh" "$work/fresh/build" "$sdk" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror $flags"

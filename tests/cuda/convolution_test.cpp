@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: by a plan of cuDNN's, chosen among those that are allowed, and where there is none by a kernel of the
-// plugin. Nothing is left behind wherever a call fails.
+// Convolutions: by an allowed plan of cuDNN, otherwise by the plugin's own kernel. No failing call leaks.
 #include <cudnn.h>
 
 #include "tenon/core/dispatch.h"
@@ -12,41 +11,41 @@ namespace {
 
 using CudaConvolution = Cuda;
 
-Tensor whole(IntArrayRef sizes) {
+Tensor integers(IntArrayRef sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return arange(n, kLong).mul(3).remainder(5).sub(2).to(kFloat).view(sizes);
 }
 
-TEST_F(CudaConvolution, WithoutAPlanTheOwnKernelServes) {
-  const Tensor x = whole({2, 4, 7, 6}), w = whole({6, 2, 3, 3}), b = whole({6});
+TEST_F(CudaConvolution, WithoutAPlanThePluginsKernelIsUsed) {
+  const Tensor x = integers({2, 4, 7, 6}), w = integers({6, 2, 3, 3}), b = integers({6});
   const int64_t asked = tenon_fake_calls("cudnn");
   EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), 2, 1, 1, 2).cpu(), conv2d(x, w, b, 2, 1, 1, 2)));
   EXPECT_GT(tenon_fake_calls("cudnn"), asked) << "cuDNN was not asked";
   const int64_t again = tenon_fake_calls("cudnn");
   (void)conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), 2, 1, 1, 2);
-  EXPECT_EQ(tenon_fake_calls("cudnn"), again) << "a refusal is kept";
+  EXPECT_EQ(tenon_fake_calls("cudnn"), again) << "a refusal is cached";
 }
 
 TEST_F(CudaConvolution, GradientsToo) {
   const auto gradients = [](Device device) {
-    Tensor x = whole({2, 3, 8}).to(device).requires_grad_(), w = whole({4, 3, 3}).to(device).requires_grad_(),
-           b = whole({4}).to(device).requires_grad_();
+    Tensor x = integers({2, 3, 8}).to(device).requires_grad_(), w = integers({4, 3, 3}).to(device).requires_grad_(),
+           b = integers({4}).to(device).requires_grad_();
     const Tensor y = conv1d(x, w, b);
-    y.backward(whole({2, 4, 6}).to(device));
+    y.backward(integers({2, 4, 6}).to(device));
     return std::vector<Tensor>{x.grad().cpu(), w.grad().cpu(), b.grad().cpu()};
   };
   const auto here = gradients(kCPU), there = gradients(kCUDA);
   for (std::size_t i = 0; i < here.size(); ++i) EXPECT_TRUE(equal(there[i], here[i])) << i;
 }
 
-// Descriptions and handles are given back wherever the building of a plan fails.
+// Descriptors and handles are released wherever building a plan fails.
 TEST_F(CudaConvolution, EachCallFailsOnce) {
-  const Tensor x = whole({1, 2, 5, 5}).to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}).to(kCUDA);
   int n = 1, raised = 0;
   int64_t handles = -1;
   for (;; ++n) {
-    const Tensor w = whole({1, 2, 1 + n % 2, 1}).to(kCUDA);
+    const Tensor w = integers({1, 2, 1 + n % 2, 1}).to(kCUDA);
     const int64_t injected = tenon_fake_injected();
     tenon_fake_fail(n, cudaErrorInvalidValue);
     // The size differs each time, so that no plan is known yet.
@@ -67,7 +66,7 @@ TEST_F(CudaConvolution, EachCallFailsOnce) {
   EXPECT_GE(raised, 30);
 }
 
-// Over a cuDNN with engines; each test starts without a plan.
+// A cuDNN with engines; each test starts without a plan.
 class CudaPlans : public Cuda {
  protected:
   void SetUp() override {
@@ -108,11 +107,11 @@ struct Shape {
 };
 
 std::vector<Tensor> convolved(const Shape& s, Device device, ScalarType dtype) {
-  const auto leaf = [&](IntArrayRef sizes) { return whole(sizes).to(dtype).to(device).requires_grad_(); };
+  const auto leaf = [&](IntArrayRef sizes) { return integers(sizes).to(dtype).to(device).requires_grad_(); };
   Tensor x = leaf(s.x), w = leaf(s.w), b = leaf({s.transposed ? s.w[1] * s.groups : s.w[0]});
   const std::vector<int64_t> none(s.stride.size(), 0);
   const Tensor y = convolution(x, w, b, s.stride, s.padding, s.dilation, s.transposed, none, s.groups);
-  y.backward(whole(y.sizes()).to(dtype).to(device));
+  y.backward(integers(y.sizes()).to(dtype).to(device));
   return {y.detach().cpu(), x.grad().cpu(), w.grad().cpu(), b.grad().cpu()};
 }
 
@@ -141,7 +140,7 @@ TEST_F(CudaPlans, EnginesOfLessPrecisionOrAnyOrderAreLeftOut) {
          {-1, 0, 0, true},
          {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, 0, 0, false},
          {-1, 0, 0, false}});
-  const Tensor x = whole({1, 2, 5, 5}).to(kCUDA), w = whole({2, 2, 3, 3}).to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}).to(kCUDA), w = integers({2, 2, 3, 3}).to(kCUDA);
   (void)conv2d(x, w);
   EXPECT_EQ(runs(5), (Runs{0, 0, 0, 1, 0}));
   core::set_deterministic(true);
@@ -152,26 +151,26 @@ TEST_F(CudaPlans, EnginesOfLessPrecisionOrAnyOrderAreLeftOut) {
   EXPECT_EQ(runs(5), (Runs{1, 0, 0, 1, 1})) << "tensor cores lose nothing of 16-bit floats";
 }
 
-TEST_F(CudaPlans, TheFastestIsKeptWhereItIsAskedFor) {
+TEST_F(CudaPlans, BenchmarkingCachesTheFastest) {
   offer({{-1, 20, 0, false}, {-1, 1, 4096, false}, {-1, 0, 0, true}, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 0, 0, false}});
   measure();
-  const Tensor x = whole({1, 2, 5, 5}), w = whole({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
   const auto blocks = tenon_fake_alive(TENON_FAKE_MEMORY);
   EXPECT_TRUE(equal(conv2d(there, weight).cpu(), conv2d(x, w)));
-  EXPECT_EQ(runs(4), (Runs{4, 5, 0, 0})) << "four runs of each to choose, one of the second engine for the call";
+  EXPECT_EQ(runs(4), (Runs{4, 5, 0, 0})) << "four timed runs of each, one of the second engine for the call";
   EXPECT_LE(tenon_fake_alive(TENON_FAKE_MEMORY), blocks + 2)
       << "the result and a workspace, not what was measured with";
   (void)conv2d(there, weight);
-  EXPECT_EQ(runs(4), (Runs{4, 6, 0, 0})) << "once a geometry";
+  EXPECT_EQ(runs(4), (Runs{4, 6, 0, 0})) << "once per geometry";
   core::set_deterministic(true);
   (void)conv2d(there, weight);
-  EXPECT_EQ(runs(4), (Runs{5, 6, 0, 0})) << "a race has no fixed winner";
+  EXPECT_EQ(runs(4), (Runs{5, 6, 0, 0})) << "timing is not deterministic";
 }
 
 TEST_F(CudaPlans, NothingIsMeasuredInACapture) {
   offer({{-1, 20, 0, false}, {-1, 0, 0, false}});
   measure();
-  const Tensor x = whole({1, 2, 5, 5}), w = whole({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
   Graph g;
   g.capture_begin();
   const Tensor y = conv2d(there, weight);
@@ -183,10 +182,10 @@ TEST_F(CudaPlans, NothingIsMeasuredInACapture) {
   EXPECT_EQ(runs(2), (Runs{5, 5})) << "the next call chooses";
 }
 
-TEST_F(CudaPlans, WithoutRoomToMeasureTheFirstServes) {
+TEST_F(CudaPlans, WithoutMemoryToMeasureTheFirstIsUsed) {
   offer({{-1, 20, 0, false}, {-1, 0, int64_t{64} << 20, false}});
   measure();
-  const Tensor x = whole({1, 2, 5, 5}), w = whole({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({2, 2, 3, 3}), there = x.to(kCUDA), weight = w.to(kCUDA);
   tenon_fake_capacity(tenon_fake_bytes() + (uint64_t{32} << 20));
   EXPECT_TRUE(equal(conv2d(there, weight).cpu(), conv2d(x, w)));
   EXPECT_EQ(runs(2), (Runs{1, 0}));
@@ -196,7 +195,7 @@ TEST_F(CudaPlans, WithoutRoomToMeasureTheFirstServes) {
 TEST_F(CudaPlans, EachCallFailsOnce) {
   offer({{-1, 0, 0, false}, {-1, 0, 512, false}});
   measure();
-  const Tensor x = whole({1, 2, 5, 5}), w = whole({1, 2, 3, 1}), b = whole({1});
+  const Tensor x = integers({1, 2, 5, 5}), w = integers({1, 2, 3, 1}), b = integers({1});
   const Tensor there = x.to(kCUDA), weight = w.to(kCUDA), bias = b.to(kCUDA);
   (void)conv2d(there, weight, bias).cpu();  // makes the handle
   int n = 1, raised = 0;

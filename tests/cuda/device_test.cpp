@@ -32,7 +32,7 @@ TEST_F(CudaDevice, TensorsGoThereAndComeBack) {
   EXPECT_TRUE(equal(y.t().cpu(), x.t()));
 }
 
-TEST_F(CudaDevice, ACopyToTheDeviceMayUseItsSourceNoMore) {
+TEST_F(CudaDevice, ACopyToTheDeviceReadsItsSourceBeforeItReturns) {
   Tensor x = ones({64});
   Tensor y = empty({64}, kCUDA);
   y.copy_(x, true);
@@ -53,8 +53,8 @@ TEST_F(CudaDevice, PatternsOfAnyWidthAreFilled) {
   }
 }
 
-// One stream writes, another one reads; only the reader is waited for. What it sees without the event shows that the
-// fake would find a wait that is missing.
+// One stream writes, another one reads; only the reader is waited for. Without the event
+// it reads the old value, which shows that the fake detects a missing wait.
 TEST_F(CudaDevice, AStreamWaitsForTheEventOfAnother) {
   const tn_device_api& a = cuda_api();
   void* pinned = nullptr;
@@ -117,7 +117,7 @@ TEST_F(CudaDevice, ACopyBetweenDevicesComesAfterTheWorkOfBoth) {
   EXPECT_EQ(tenon_fake_device_of(b.data_ptr()), 1);
   Tensor back = b.to(Device("cuda:0"));
   a = Tensor();
-  b = Tensor();  // their memory may be used again by what comes after the copies only
+  b = Tensor();  // their memory may only be reused after the copies
   EXPECT_TRUE(equal(back.cpu(), x));
   EXPECT_EQ(tenon_fake_calls("cudaMemcpyPeerAsync"), 2);
   EXPECT_LE(tenon_fake_calls("cudaDeviceEnablePeerAccess"), 2);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Work of which each call of the fake libraries fails once.
+// Runs work repeatedly so that each of its calls to the fake libraries fails once.
 #pragma once
 
 #include "tests/cuda/support.h"
@@ -40,7 +40,7 @@ int each_call_fails_once(cudaError_t code, F&& work) {
     EXPECT_EQ(alive(), before) << "after a failure of call " << n << ": " << text;
     EXPECT_EQ(text_of<std::exception>(work), "") << "the work after a failure of call " << n;
     trim();
-    EXPECT_EQ(alive(), before) << "after the work behind a failure of call " << n;
+    EXPECT_EQ(alive(), before) << "after the work that follows a failure of call " << n;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What fails, fails clearly, leaves nothing behind, and the next call works.
+// Failures are reported clearly, leak nothing, and the next call works.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 class CudaFault : public Cuda {};
 
 // Both devices, memory, copies of each kind, streams, events, pinned memory.
-void a_bit_of_everything() {
+void use_everything() {
   const tn_device_api& a = cuda_api();
   const Tensor x = arange(300, kFloat);
   OnStream s(0, -1);
@@ -57,10 +57,10 @@ void a_bit_of_everything() {
 }
 
 TEST_F(CudaFault, EachCallFailsOnce) {
-  for (int i = 0; i < 32; ++i) (void)stream_from_pool();  // all that it will have: they stay
+  for (int i = 0; i < 32; ++i) (void)stream_from_pool();  // the whole pool, which stays alive
   int injected = 0;
   for (cudaError_t code : {cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorNotSupported}) {
-    injected += each_call_fails_once(code, a_bit_of_everything);
+    injected += each_call_fails_once(code, use_everything);
   }
   EXPECT_GE(injected, 150);
 }
@@ -68,7 +68,7 @@ TEST_F(CudaFault, EachCallFailsOnce) {
 TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
   trim();
   plugins::unload("cuda");
-  EXPECT_EQ(alive(), 0) << "unloading gives everything back";
+  EXPECT_EQ(alive(), 0) << "unloading releases everything";
   for (int n = 1;; ++n) {
     ASSERT_LT(n, 50);
     const int64_t injected = tenon_fake_injected();
@@ -89,10 +89,10 @@ TEST_F(CudaFault, EachCallOfLoadingFailsOnce) {
     }
     EXPECT_EQ(alive(), 0) << n;
   }
-  a_bit_of_everything();
+  use_everything();
 }
 
-// After an error that the context does not survive every use says at once what was lost, and where.
+// After a sticky error every later use names the device and the error immediately.
 TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
   {
     const Tensor there = on_cuda(ones({64})), other = on_cuda(ones({64}), "cuda:1");
@@ -108,7 +108,7 @@ TEST_F(CudaFault, AStickyErrorIsNamedByEveryLaterUse) {
                    {"device cuda:0 is lost", "cudaErrorIllegalAddress", "the CPU can still be used"});
     }
     expect_words(text_of([] { (void)empty({1 << 20}, kCUDA); }), {"cuda:0 is lost"});
-    EXPECT_EQ(tenon_fake_calls(nullptr), calls) << "a lost device is asked nothing more";
+    EXPECT_EQ(tenon_fake_calls(nullptr), calls) << "a lost device gets no more calls";
     EXPECT_TRUE(equal(ones({3}) + ones({3}), full({3}, 2.))) << "the CPU computes on";
     EXPECT_TRUE(equal(other.cpu(), ones({64}))) << "the other device computes on";
   }
@@ -136,7 +136,7 @@ TEST_F(CudaFault, BlockingNamesTheCallThatFailed) {
   EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
 }
 
-TEST_F(CudaFault, AForkedChildIsTold) {
+TEST_F(CudaFault, AForkedChildGetsAnError) {
   const Tensor there = on_cuda(ones({8}));
   const int64_t calls = tenon_fake_calls(nullptr);
   int out[2];
@@ -163,7 +163,7 @@ TEST_F(CudaFault, AForkedChildIsTold) {
   EXPECT_TRUE(equal(there.cpu(), ones({8}))) << "the parent goes on";
 }
 
-TEST_F(CudaFault, UnloadWaitsForTensorsAndGivesAllBack) {
+TEST_F(CudaFault, UnloadWaitsForTensorsAndReleasesEverything) {
   {
     const Tensor there = on_cuda(ones({8}));
     expect_words(text_of<ValueError>([] { plugins::unload("cuda"); }), {"cuda:0", "in use"});
@@ -176,7 +176,7 @@ TEST_F(CudaFault, UnloadWaitsForTensorsAndGivesAllBack) {
   EXPECT_TRUE(equal(on_cuda(ones({8})).cpu(), ones({8})));
 }
 
-// Of the plugin as nvcc builds it alone: the fake runs no device code and must not seem to.
+// Only for the plugin that nvcc built: the fake runs no device code and must say so.
 class CudaNvcc : public Cuda {};
 
 TEST_F(CudaNvcc, AKernelIsRefusedByName) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products by cuBLASLt: what the plugin tells it of row-major matrices, whatever their strides.
+// Products by cuBLASLt: how the plugin describes row-major matrices of any strides.
 #include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
@@ -13,7 +13,7 @@ class CudaGemm : public Cuda {
     Cuda::SetUp();
     core::reset_fallback_counts();
   }
-  // Nothing but copies of operands went through the host.
+  // Only copies of operands went through the host.
   void TearDown() override {
     for (const core::FallbackCount& c : core::fallback_counts()) {
       EXPECT_TRUE(c.op == "clone" || c.op == "copy" || c.op == "zero")
@@ -23,8 +23,8 @@ class CudaGemm : public Cuda {
   }
 };
 
-// Small whole numbers: every product is exact in every dtype.
-Tensor whole(IntArrayRef sizes, ScalarType dtype, int seed) {
+// Small integers: every product is exact in every dtype.
+Tensor integers(IntArrayRef sizes, ScalarType dtype, int seed) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return arange(n, kLong).mul(2 * seed + 1).add(seed).remainder(5).sub(2).to(dtype).view(sizes);
@@ -41,7 +41,7 @@ TEST_F(CudaGemm, MmOfEveryDtypeAndOrder) {
     for (int order = 0; order < 4; ++order) {
       using Sizes = std::array<int64_t, 3>;
       for (Sizes mkn : {Sizes{3, 4, 5}, Sizes{1, 7, 2}, Sizes{6, 1, 1}, Sizes{1, 1, 9}, Sizes{80, 33, 70}}) {
-        const Tensor a = whole({mkn[0], mkn[1]}, dtype, 1), b = whole({mkn[1], mkn[2]}, dtype, 2);
+        const Tensor a = integers({mkn[0], mkn[1]}, dtype, 1), b = integers({mkn[1], mkn[2]}, dtype, 2);
         const Tensor y = mm(on_device(a, order & 1), on_device(b, order & 2));
         EXPECT_TRUE(equal(y.cpu(), mm(a, b))) << toString(dtype) << " order " << order << " of " << mkn[0];
       }
@@ -49,29 +49,29 @@ TEST_F(CudaGemm, MmOfEveryDtypeAndOrder) {
   }
 }
 
-TEST_F(CudaGemm, AnOperandWithoutNeighboursIsCopied) {
-  const Tensor a = whole({6, 8}, kFloat, 1), b = whole({8, 10}, kFloat, 2);
+TEST_F(CudaGemm, AnOperandWithoutAContiguousDimensionIsCopied) {
+  const Tensor a = integers({6, 8}, kFloat, 1), b = integers({8, 10}, kFloat, 2);
   const Tensor there = b.to(kCUDA).slice(1, 0, 10, 2);
   EXPECT_TRUE(equal(mm(a.to(kCUDA).slice(0, 0, 6, 2), there).cpu(), mm(a.slice(0, 0, 6, 2), b.slice(1, 0, 10, 2))));
-  EXPECT_TRUE(equal(mm(whole({1, 8}, kFloat, 3).to(kCUDA).expand({4, 8}), there).cpu(),
-                    mm(whole({1, 8}, kFloat, 3).expand({4, 8}), b.slice(1, 0, 10, 2))));
+  EXPECT_TRUE(equal(mm(integers({1, 8}, kFloat, 3).to(kCUDA).expand({4, 8}), there).cpu(),
+                    mm(integers({1, 8}, kFloat, 3).expand({4, 8}), b.slice(1, 0, 10, 2))));
 }
 
 TEST_F(CudaGemm, BatchesAndBatchesOfOneMatrix) {
   for (ScalarType dtype : kFloats) {
-    const Tensor a = whole({3, 4, 5}, dtype, 1), b = whole({3, 5, 6}, dtype, 2);
+    const Tensor a = integers({3, 4, 5}, dtype, 1), b = integers({3, 5, 6}, dtype, 2);
     for (int order = 0; order < 4; ++order) {
       EXPECT_TRUE(equal(bmm(on_device(a, order & 1), on_device(b, order & 2)).cpu(), bmm(a, b)))
           << toString(dtype) << order;
     }
-    const Tensor one = whole({1, 5, 6}, dtype, 3).expand({3, 5, 6});
-    EXPECT_TRUE(equal(bmm(a.to(kCUDA), whole({1, 5, 6}, dtype, 3).to(kCUDA).expand({3, 5, 6})).cpu(), bmm(a, one)));
+    const Tensor one = integers({1, 5, 6}, dtype, 3).expand({3, 5, 6});
+    EXPECT_TRUE(equal(bmm(a.to(kCUDA), integers({1, 5, 6}, dtype, 3).to(kCUDA).expand({3, 5, 6})).cpu(), bmm(a, one)));
   }
 }
 
 TEST_F(CudaGemm, ABiasIsTheEpilogue) {
   for (ScalarType dtype : kFloats) {
-    const Tensor bias = whole({6}, dtype, 1), a = whole({4, 5}, dtype, 2), b = whole({5, 6}, dtype, 3);
+    const Tensor bias = integers({6}, dtype, 1), a = integers({4, 5}, dtype, 2), b = integers({5, 6}, dtype, 3);
     EXPECT_TRUE(equal(addmm(bias.to(kCUDA), a.to(kCUDA), on_device(b, true)).cpu(), addmm(bias, a, b)))
         << toString(dtype);
     EXPECT_TRUE(equal(nn::functional::linear(a.to(kCUDA), on_device(b, true).t(), bias.to(kCUDA)).cpu(),
@@ -81,8 +81,8 @@ TEST_F(CudaGemm, ABiasIsTheEpilogue) {
 
 TEST_F(CudaGemm, AnActivationIsTheEpilogue) {
   for (ScalarType dtype : {kFloat, kHalf, kBFloat16}) {
-    const Tensor bias = whole({6}, dtype, 1), a = whole({4, 5}, dtype, 2), b = whole({5, 6}, dtype, 3);
-    const Tensor rows = whole({4, 6}, dtype, 4), x = a.to(kCUDA), y = on_device(b, true);
+    const Tensor bias = integers({6}, dtype, 1), a = integers({4, 5}, dtype, 2), b = integers({5, 6}, dtype, 3);
+    const Tensor rows = integers({4, 6}, dtype, 4), x = a.to(kCUDA), y = on_device(b, true);
     for (const Tensor& self : {bias, rows}) {
       const Tensor s = self.to(kCUDA);
       EXPECT_TRUE(equal(_addmm_activation(s, x, y).cpu(), addmm(self, a, b).relu())) << toString(dtype);
@@ -94,9 +94,9 @@ TEST_F(CudaGemm, AnActivationIsTheEpilogue) {
   }
 }
 
-// cuBLAS activates no doubles: product and activation are two ops then.
+// cuBLAS has no activations for doubles: product and activation are two ops then.
 TEST_F(CudaGemm, DoublesAreActivatedApart) {
-  const Tensor bias = whole({6}, kDouble, 1), a = whole({4, 5}, kDouble, 2), b = whole({5, 6}, kDouble, 3);
+  const Tensor bias = integers({6}, kDouble, 1), a = integers({4, 5}, kDouble, 2), b = integers({5, 6}, kDouble, 3);
   const Tensor y = _addmm_activation(bias.to(kCUDA), a.to(kCUDA), b.to(kCUDA));
   EXPECT_TRUE(equal(y.cpu(), addmm(bias, a, b).relu()));
   core::reset_fallback_counts();
@@ -104,7 +104,7 @@ TEST_F(CudaGemm, DoublesAreActivatedApart) {
 
 TEST_F(CudaGemm, AddendsAndFactors) {
   for (ScalarType dtype : kFloats) {
-    const Tensor self = whole({4, 6}, dtype, 1), a = whole({4, 5}, dtype, 2), b = whole({5, 6}, dtype, 3);
+    const Tensor self = integers({4, 6}, dtype, 1), a = integers({4, 5}, dtype, 2), b = integers({5, 6}, dtype, 3);
     const Tensor s = self.to(kCUDA), x = a.to(kCUDA), y = b.to(kCUDA);
     EXPECT_TRUE(equal(addmm(s, x, y, 2, 3).cpu(), addmm(self, a, b, 2, 3))) << toString(dtype);
     EXPECT_TRUE(equal(s.cpu(), self)) << "the addend is only read";
@@ -113,14 +113,15 @@ TEST_F(CudaGemm, AddendsAndFactors) {
     EXPECT_TRUE(equal(in_place.cpu(), addmm(self, a, b, 1, -1)));
     const Tensor nan = full({4, 6}, std::numeric_limits<double>::quiet_NaN(), dtype).to(kCUDA);
     EXPECT_TRUE(equal(addmm(nan, x, y, 0).cpu(), mm(a, b))) << "beta 0 does not read it";
-    const Tensor batch = whole({2, 4, 6}, dtype, 4), p = whole({2, 4, 5}, dtype, 5), q = whole({2, 5, 6}, dtype, 6);
+    const Tensor batch = integers({2, 4, 6}, dtype, 4), p = integers({2, 4, 5}, dtype, 5),
+                 q = integers({2, 5, 6}, dtype, 6);
     EXPECT_TRUE(equal(baddbmm(batch.to(kCUDA), p.to(kCUDA), q.to(kCUDA), 3, 2).cpu(), baddbmm(batch, p, q, 3, 2)));
   }
 }
 
 TEST_F(CudaGemm, VectorsOfAnyStep) {
   for (ScalarType dtype : kFloats) {
-    const Tensor m = whole({4, 6}, dtype, 1), v = whole({12}, dtype, 2), w = whole({4}, dtype, 3);
+    const Tensor m = integers({4, 6}, dtype, 1), v = integers({12}, dtype, 2), w = integers({4}, dtype, 3);
     const Tensor mt = m.to(kCUDA), vt = v.to(kCUDA), wt = w.to(kCUDA);
     EXPECT_TRUE(equal(mv(mt, vt.slice(0, 0, 12, 2)).cpu(), mv(m, v.slice(0, 0, 12, 2)))) << toString(dtype);
     EXPECT_TRUE(equal(mv(mt.t(), wt).cpu(), mv(m.t(), w)));
@@ -136,7 +137,7 @@ TEST_F(CudaGemm, NothingTimesNothing) {
 }
 
 TEST_F(CudaGemm, OutputsByColumns) {
-  const Tensor a = whole({4, 5}, kFloat, 2), b = whole({5, 6}, kFloat, 3);
+  const Tensor a = integers({4, 5}, kFloat, 2), b = integers({5, 6}, kFloat, 3);
   Tensor out = empty({6, 4}, kCUDA).t();
   mm_out(out, a.to(kCUDA), b.to(kCUDA));
   EXPECT_TRUE(equal(out.cpu(), mm(a, b)));
@@ -144,7 +145,7 @@ TEST_F(CudaGemm, OutputsByColumns) {
 
 // A failure names the call, and the next product works.
 TEST_F(CudaGemm, EachCallFailsOnce) {
-  const Tensor a = whole({70, 80}, kFloat, 1), b = whole({80, 90}, kFloat, 2), right = mm(a, b);
+  const Tensor a = integers({70, 80}, kFloat, 1), b = integers({80, 90}, kFloat, 2), right = mm(a, b);
   const Tensor x = a.to(kCUDA), y = b.to(kCUDA);
   int n = 1, raised = 0;
   for (;; ++n) {
@@ -163,7 +164,7 @@ TEST_F(CudaGemm, EachCallFailsOnce) {
 }
 
 TEST_F(CudaGemm, AProductIsCaptured) {
-  const Tensor a = whole({3, 4}, kFloat, 1), b = whole({4, 5}, kFloat, 2), x = a.to(kCUDA), y = b.to(kCUDA);
+  const Tensor a = integers({3, 4}, kFloat, 1), b = integers({4, 5}, kFloat, 2), x = a.to(kCUDA), y = b.to(kCUDA);
   Graph g;
   g.capture_begin();
   const Tensor out = mm(mm(x, y), y.t());

@@ -32,7 +32,7 @@ Tensor host(int64_t n, int value) { return full({n}, value, kByte); }
 TEST_F(CudaGraph, AStepOfTrainingIsReplayed) { replay_a_step_of_training(); }
 TEST_F(CudaGraph, AStepOfTrainingByAdamIsReplayed) { replay_a_step_of_training(of_relu, by_adam); }
 
-// As a step of training: what it reads stays where it is, what it makes is the graph's.
+// As in a training step: inputs keep their addresses, results are the graph's.
 TEST_F(CudaGraph, AReplayComputesWithNewValues) {
   for (bool own_stream : {false, true}) {
     std::optional<OnStream> on;
@@ -58,7 +58,7 @@ TEST_F(CudaGraph, AReplayComputesWithNewValues) {
   }
 }
 
-// Replays write where the capture wrote, so no one else may have that memory meanwhile.
+// Replays write where the capture wrote, so that memory must not be reused meanwhile.
 TEST_F(CudaGraph, ItsMemoryIsItsOwnUntilReset) {
   Graph g;
   std::vector<void*> inside;
@@ -113,7 +113,7 @@ TEST_F(CudaGraph, ABlockUsedOnAnotherStreamIsNotUsedAgainInTheCapture) {
   g.capture_end();
 }
 
-// What cannot be captured is refused by name before the device hears of it, so the capture goes on.
+// What cannot be captured is refused by name before it reaches the device, so the capture goes on.
 TEST_F(CudaGraph, WhatNeedsTheHostIsRefusedByName) {
   const Tensor x = on_cuda(ones({16})), there = on_cuda(zeros({16}));
   Graph g;
@@ -124,14 +124,14 @@ TEST_F(CudaGraph, WhatNeedsTheHostIsRefusedByName) {
   expect_words(text_of<NotImplementedError>([&] { core::synchronize(cuda_slot(), 0); }), {"synchronize", "captured"});
   expect_words(text_of<ValueError>([&] { Graph().capture_begin(); }), {"capturing a graph already"});
   move(there, x);
-  EXPECT_TRUE(equal(ones({3}) + ones({3}), full({3}, 2.))) << "the host is no part of it";
+  EXPECT_TRUE(equal(ones({3}) + ones({3}), full({3}, 2.))) << "the host is not part of it";
   g.capture_end();
   g.replay();
   EXPECT_TRUE(equal(there.cpu(), ones({16})));
 }
 
-// A replay draws what the same calls would draw then.
-TEST_F(CudaGraph, RandomNumbersAreDrawnAnew) {
+// A replay draws what the same calls would draw at that time.
+TEST_F(CudaGraph, RandomNumbersDifferPerReplay) {
   const Tensor x = ones({100}, kCUDA);
   Generator own = make_generator(Device("cuda:0"), 7);
   auto step = [&] {

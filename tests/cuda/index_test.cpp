@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements that meet in one place, in the order of their positions: then the bits are those of the CPU.
+// Duplicate indices combined in the order of positions: bitwise equal to the CPU.
 #include <cmath>
 
 #include "tests/cuda/support.h"
@@ -33,7 +33,7 @@ TEST_F(CudaIndex, AFixedOrderGivesTheBitsOfTheCpu) {
   }
 }
 
-TEST_F(CudaIndex, CountsDecideMeansAndWhatIsLeftOut) {
+TEST_F(CudaIndex, CountsDecideMeansAndUntouchedElements) {
   manual_seed(2);
   for (ScalarType dtype : {kFloat, kHalf, kLong, kChar}) {
     const Tensor self = values({4, 30}, dtype), by = places({90, 30}, 4), src = values({90, 30}, dtype);
@@ -50,8 +50,8 @@ TEST_F(CudaIndex, CountsDecideMeansAndWhatIsLeftOut) {
   }
 }
 
-// So many in one place that a block joins them; one column, some, and more than a warp has lanes.
-TEST_F(CudaIndex, ManyInOnePlace) {
+// So many duplicates that a block combines them; one column, some, and more than a warp has lanes.
+TEST_F(CudaIndex, ManyDuplicates) {
   manual_seed(7);
   core::set_deterministic(true);
   for (int64_t width : {1, 3, 40}) {
@@ -72,12 +72,12 @@ TEST_F(CudaIndex, ManyInOnePlace) {
   }
 }
 
-// The first is left to the device; the others need the number of places.
+// The first needs no count of the mask; the others do.
 TEST_F(CudaIndex, MasksAmongTheIndices) {
   manual_seed(3);
   const Tensor self = values({3, 50, 20, 2}), mask = rand({50, 20}) < 0.3, one = values({1});
   const int64_t n = mask.sum().item<int64_t>();
-  const Tensor rows = values({3, n, 2}), picked = places({3, 1}, 3);
+  const Tensor rows = values({3, n, 2}), selected = places({3, 1}, 3);
   const auto none = std::optional<Tensor>();
   compare([&](auto on) { return on(self).index_put({none, on(mask)}, on(one)); });
   compare([&](auto on) { return on(self).index_put({none, on(mask).t().contiguous().t()}, on(rows)); });
@@ -88,7 +88,7 @@ TEST_F(CudaIndex, MasksAmongTheIndices) {
   EXPECT_THROW(self.to(kCUDA).index_put({none, mask.to(kCUDA)}, short_of), IndexError);
 }
 
-// Slices enough for several passes of the merge, NaN among them.
+// Enough slices for several passes of the merge, with NaN.
 TEST_F(CudaIndex, DifferentSlices) {
   manual_seed(4);
   const Tensor self = randint(3, {2, 333, 2}, kLong), floats = self.to(kFloat);
@@ -107,7 +107,7 @@ TEST_F(CudaIndex, DifferentSlices) {
   }
 }
 
-TEST_F(CudaIndex, WhatIsWrongIsSaidOfTheCall) {
+TEST_F(CudaIndex, ErrorsNameTheCall) {
   const Tensor self = zeros({4}, kCUDA), mask = ones({4}, kBool).to(kCUDA);
   EXPECT_THROW(self.masked_scatter(mask, ones({3}, kCUDA)).cpu(), ValueError);
   EXPECT_THROW(self.index_reduce(0, full({1}, 4, kLong).to(kCUDA), ones({1}, kCUDA), "mean").cpu(), IndexError);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Fused steps of optimisers on a device: as many tensors a launch as its arguments hold.
+// Fused optimizer steps on a device: as many tensors per launch as its arguments hold.
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
@@ -40,7 +40,7 @@ TEST_F(CudaOptimizer, StepsAreThoseOfTheHost) {
   expect_the_hosts<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9).nesterov(true));
 }
 
-TEST_F(CudaOptimizer, ShortFloatsAndTensorsOffTheGrid) {
+TEST_F(CudaOptimizer, HalvesAndUnalignedTensors) {
   for (ScalarType dtype : {kHalf, kBFloat16, kDouble}) {
     const Tensor a = randn({40}).to(dtype), g = randn({40}).to(dtype);
     const auto step = [&](Device device) {
@@ -52,7 +52,7 @@ TEST_F(CudaOptimizer, ShortFloatsAndTensorsOffTheGrid) {
   }
 }
 
-// 56 tensors a launch: 70 take two, where ten ops a tensor took 700.
+// 56 tensors per launch: 70 need two, where ten ops per tensor needed 700.
 TEST_F(CudaOptimizer, ManyTensorsTakeFewLaunches) {
   const std::vector<Tensor> params = parameters(70, kCUDA);
   optim::Adam adam(params, optim::AdamOptions(0.1));
@@ -103,7 +103,7 @@ TEST_F(CudaOptimizer, CapturedStepsOfAdamCount) {
   expect_steps(optim::AdamWOptions(0.1).betas({0.8, 0.9}), static_cast<optim::AdamW*>(nullptr));
 }
 
-// What replays would get wrong is refused, before anything of it is captured.
+// Steps that replays would compute wrongly are refused before anything is captured.
 TEST_F(CudaOptimizer, StepsThatTheHostCountsAreNotCaptured) {
   const auto refused = [](optim::Optimizer& o, bool steps_before) {
     if (steps_before) o.step();

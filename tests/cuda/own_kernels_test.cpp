@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's libraries do not compute stays on the device all the same.
+// Calls that CUDA's libraries do not support stay on the device.
 #include "tenon/core/dispatch.h"
 #include "tests/cuda/support.h"
 
@@ -9,8 +9,8 @@ namespace {
 
 using CudaOwnKernels = CudaAlone;
 
-// Small whole numbers, whose sums are exact in any order.
-Tensor whole(IntArrayRef sizes, ScalarType dtype) {
+// Small integers, whose sums are exact in any order.
+Tensor integers(IntArrayRef sizes, ScalarType dtype) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return arange(n, kLong).mul(7).remainder(11).sub(5).to(dtype).view(sizes);
@@ -18,7 +18,7 @@ Tensor whole(IntArrayRef sizes, ScalarType dtype) {
 
 TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
-    const Tensor a = whole({70, 33}, dtype), b = whole({33, 65}, dtype), x = whole({33}, dtype);
+    const Tensor a = integers({70, 33}, dtype), b = integers({33, 65}, dtype), x = integers({33}, dtype);
     EXPECT_TRUE(equal(a.to(kCUDA).mm(b.to(kCUDA)).cpu(), a.mm(b)));
     EXPECT_TRUE(equal(b.to(kCUDA).t().mm(a.to(kCUDA).t()).cpu(), b.t().mm(a.t())));
     EXPECT_TRUE(equal(a.to(kCUDA).mv(x.to(kCUDA)).cpu(), a.mv(x)));
@@ -27,21 +27,21 @@ TEST_F(CudaOwnKernels, ProductsOfIntegers) {
   }
 }
 
-TEST_F(CudaOwnKernels, AddendsThatCublasCannotWalk) {
+TEST_F(CudaOwnKernels, AddendsWithIrregularStrides) {
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kBFloat16}) {
-    const Tensor a = whole({6, 3}, dtype), b = whole({3, 9}, dtype), column = whole({6, 1}, dtype);
+    const Tensor a = integers({6, 3}, dtype), b = integers({3, 9}, dtype), column = integers({6, 1}, dtype);
     EXPECT_TRUE(equal(addmm(column.to(kCUDA), a.to(kCUDA), b.to(kCUDA), 2).cpu(), addmm(column, a, b, 2)));
-    const Tensor apart = whole({6, 18}, dtype).slice(1, 0, 18, 2);
+    const Tensor apart = integers({6, 18}, dtype).slice(1, 0, 18, 2);
     EXPECT_TRUE(equal(addmm(apart.to(kCUDA), a.to(kCUDA), b.to(kCUDA)).cpu(), addmm(apart, a, b)));
   }
 }
 
 TEST_F(CudaOwnKernels, ConvolutionsOfIntegers) {
   for (ScalarType dtype : {kByte, kShort, kLong}) {
-    const Tensor x = whole({2, 4, 7, 6}, dtype), w = whole({6, 2, 3, 2}, dtype), b = whole({6}, dtype);
+    const Tensor x = integers({2, 4, 7, 6}, dtype), w = integers({6, 2, 3, 2}, dtype), b = integers({6}, dtype);
     EXPECT_TRUE(equal(conv2d(x.to(kCUDA), w.to(kCUDA), b.to(kCUDA), {2, 1}, {1, 0}, {1, 2}, 2).cpu(),
                       conv2d(x, w, b, {2, 1}, {1, 0}, {1, 2}, 2)));
-    const Tensor t = whole({4, 3, 3, 2}, dtype);
+    const Tensor t = integers({4, 3, 3, 2}, dtype);
     EXPECT_TRUE(equal(conv_transpose2d(x.to(kCUDA), t.to(kCUDA), {}, {2, 3}, {1, 0}, {1, 2}, 2).cpu(),
                       conv_transpose2d(x, t, {}, {2, 3}, {1, 0}, {1, 2}, 2)));
   }
@@ -53,7 +53,7 @@ TEST_F(CudaOwnKernels, SamplesOfAGrid) {
       {kFloat, 1e-5}, {kDouble, 1e-12}, {kHalf, 1e-2}, {kBFloat16, 6e-2}};
   for (const auto& [dtype, allowed] : roundings) {
     const Tensor flat = randn({2, 3, 5, 4}).to(dtype), deep = randn({2, 3, 5, 4, 3}).to(dtype);
-    // Places that every dtype has, and so far from the middle between two elements that none rounds to the other.
+    // Positions that are exact in every dtype, and not halfway between two elements.
     const Tensor at = randint(-8, 9, {2, 7, 6, 3}, kLong).to(dtype).div(16).add(0.03125);
     for (int64_t mode = 0; mode < 3; ++mode) {
       const auto check = [&](const Tensor& x, const Tensor& grid) {
@@ -67,7 +67,7 @@ TEST_F(CudaOwnKernels, SamplesOfAGrid) {
   }
 }
 
-// More neighbours than are sorted at once: the images go one by one.
+// More neighbors than are sorted at once: the images go one by one.
 TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
   manual_seed(3);
   core::set_deterministic(true);
@@ -89,7 +89,7 @@ TEST_F(CudaOwnKernels, SamplesOfAGridInAFixedOrder) {
   compare(randn({2, 1, 4, 4}, kDouble), rand({2, 1100, 1000, 2}, kDouble), 0, 0);
 }
 
-TEST_F(CudaOwnKernels, PowersWithNamesOfTheirOwn) {
+TEST_F(CudaOwnKernels, PowersWithKernelsOfTheirOwn) {
   const std::pair<ScalarType, double> roundings[] = {
       {kFloat, 1e-7}, {kDouble, 1e-15}, {kHalf, 1e-3}, {kBFloat16, 8e-3}};
   for (const auto& [dtype, rounding] : roundings) {
@@ -103,7 +103,7 @@ TEST_F(CudaOwnKernels, PowersWithNamesOfTheirOwn) {
   }
 }
 
-TEST_F(CudaOwnKernels, FunctionsOfElementsThatLieApart) {
+TEST_F(CudaOwnKernels, FunctionsOfStridedElements) {
   manual_seed(6);
   const Tensor x = randn({6, 10}, kDouble);
   compare([&](const auto& there) { return there(x).slice(1, 0, 10, 3).clamp(-0.5, 0.5); });
@@ -114,16 +114,16 @@ TEST_F(CudaOwnKernels, FunctionsOfElementsThatLieApart) {
   near([](const Tensor& t) { return i0(t); });
 }
 
-TEST_F(CudaOwnKernels, BoundsAndPowersOfWholeNumbers) {
+TEST_F(CudaOwnKernels, BoundsAndPowersOfIntegers) {
   for (ScalarType dtype : {kByte, kChar, kShort, kInt, kLong}) {
-    const Tensor x = whole({6, 10}, dtype);
+    const Tensor x = integers({6, 10}, dtype);
     for (int64_t step : {1, 3}) {
       compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).clamp(1, 3); });
       compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).pow(3); });
       compare([&](const auto& on) { return on(x).slice(1, 0, 10, step).pow(2); });
     }
   }
-  const Tensor b = whole({6, 10}, kLong).gt(0);
+  const Tensor b = integers({6, 10}, kLong).gt(0);
   for (int64_t step : {1, 3}) {
     compare([&](const auto& on) { return on(b).slice(1, 0, 10, step).pow(Scalar(true)); });
     compare([&](const auto& on) { return on(b).slice(1, 0, 10, step).pow(Scalar(false)); });
@@ -141,7 +141,7 @@ TEST_F(CudaOwnKernels, NumbersOfTheExponentialDistribution) {
 }
 
 TEST_F(CudaOwnKernels, PatchesOfBytes) {
-  const Tensor x = whole({2, 3, 7, 6}, kByte);
+  const Tensor x = integers({2, 3, 7, 6}, kByte);
   compare([&](const auto& on) { return im2col(on(x), {3, 2}, {1, 2}, {1, 0}, {2, 1}); });
 }
 

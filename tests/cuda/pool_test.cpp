@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of pooling by indices: those that no window chose, and steps that are replayed.
+// Gradients of pooling by indices that no window has, and replays.
 #include "tenon/graph.h"
 #include "tests/cuda/support.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls that a kernel of the device declines are decomposed into its primitives: nothing of them goes through the host.
+// Calls that a kernel declines are decomposed into the device's primitives: nothing goes through the host.
 #include "tests/cuda/support.h"
 
 namespace tenon::test {
@@ -20,7 +20,7 @@ class CudaPrimitives : public CudaAlone {
   }
 };
 
-TEST_F(CudaPrimitives, ServeMoreIndicesThanAKernelTakes) {
+TEST_F(CudaPrimitives, SupportMoreIndicesThanAKernel) {
   manual_seed(1);
   const Tensor self = randn({3, 2, 3, 2, 3}), values = randn({20});
   std::vector<Tensor> places;
@@ -39,17 +39,17 @@ TEST_F(CudaPrimitives, ServeMoreIndicesThanAKernelTakes) {
   EXPECT_TRUE(decomposed("index_put"));
 }
 
-TEST_F(CudaPrimitives, ServeMasksInAFixedOrder) {
+TEST_F(CudaPrimitives, SupportMasksInAFixedOrder) {
   manual_seed(2);
   core::set_deterministic(true);
-  const Tensor self = randn({3, 8}), mask = rand({8}) < 0.5, picked = randint(3, {}, kLong);
+  const Tensor self = randn({3, 8}), mask = rand({8}) < 0.5, selected = randint(3, {}, kLong);
   const Tensor values = randn({mask.sum().item<int64_t>()});
-  compare([&](auto on) { return on(self).index_put({on(picked), on(mask)}, on(values), true); });
+  compare([&](auto on) { return on(self).index_put({on(selected), on(mask)}, on(values), true); });
   EXPECT_TRUE(decomposed("index_put"));
 }
 
-// Of the host, and so of no kernel.
-TEST_F(CudaPrimitives, TakeNumbersOfTheHost) {
+// Scalars on the host, which no kernel supports.
+TEST_F(CudaPrimitives, SupportScalarsOnTheHost) {
   const Tensor self = arange(12., kFloat).view({3, 4}), mask = self > 5, two = full({}, 2.), row = full({1}, 1, kLong);
   compare([&](auto on) { return on(self).fill(two); });
   compare([&](auto on) { return on(self).masked_fill(on(mask), two); });

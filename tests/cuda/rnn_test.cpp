@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers as one call of cuDNN's, compared with the host's steps; what it does not do is done in steps.
+// Recurrent layers by one call of cuDNN, compared with the host; unsupported ones fall back to the decomposition.
 #include "tenon/core/dispatch.h"
 #include "tenon/graph.h"
 #include "tests/cuda/support.h"
@@ -23,8 +23,8 @@ std::string text(const Case& c) {
                     c.bidirectional, ", batch_first ", c.batch_first, ", time ", c.time);
 }
 
-// Numbers of both signs that no symmetry hides.
-Tensor whole(IntArrayRef sizes, int64_t from) {
+// Values of both signs, without symmetry.
+Tensor mixed_values(IntArrayRef sizes, int64_t from) {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
   return arange(from, from + n, kLong).mul(7).remainder(13).sub(6).to(kDouble).mul(0.07).view(sizes);
@@ -37,7 +37,7 @@ struct Arguments {
 
   Arguments(const Case& c, Device device, ScalarType dtype, bool grad) {
     auto leaf = [&, at = int64_t{0}](IntArrayRef sizes) mutable {
-      return whole(sizes, ++at).to(dtype).to(device).requires_grad_(grad);
+      return mixed_values(sizes, ++at).to(dtype).to(device).requires_grad_(grad);
     };
     const int64_t d = c.bidirectional ? 2 : 1, gates = c.cell == Cell::Lstm ? 4 : c.cell == Cell::Gru ? 3 : 1;
     input = c.batch_first ? leaf({c.batch, c.time, c.features}) : leaf({c.time, c.batch, c.features});
@@ -67,19 +67,20 @@ std::vector<Tensor> run(const Case& c, const Arguments& a, bool train = true) {
         f(a.input, a.states[0], a.params, c.biases, c.layers, c.dropout, train, c.bidirectional, c.batch_first);
     return {y, h};
   };
-  using Row =
+  using RnnFunction =
       std::tuple<Tensor, Tensor> (*)(const Tensor&, const Tensor&, TensorList, bool, int64_t, double, bool, bool, bool);
-  return with(c.cell == Cell::Gru    ? static_cast<Row>(gru)
-              : c.cell == Cell::Tanh ? static_cast<Row>(rnn_tanh)
-                                     : static_cast<Row>(rnn_relu));
+  return with(c.cell == Cell::Gru    ? static_cast<RnnFunction>(gru)
+              : c.cell == Cell::Tanh ? static_cast<RnnFunction>(rnn_tanh)
+                                     : static_cast<RnnFunction>(rnn_relu));
 }
 
-// The sum of all results, each number with a weight of its own.
+// The sum of all results, each element with its own weight.
 Tensor loss_of(const std::vector<Tensor>& results, int64_t first = 0) {
   Tensor sum;
   for (std::size_t k = static_cast<std::size_t>(first); k < results.size(); ++k) {
     const Tensor& r = results[k];
-    const Tensor part = (r * whole(r.sizes(), 5 + static_cast<int64_t>(k)).to(r.scalar_type()).to(r.device())).sum();
+    const Tensor part =
+        (r * mixed_values(r.sizes(), 5 + static_cast<int64_t>(k)).to(r.scalar_type()).to(r.device())).sum();
     sum = sum.defined() ? sum + part : part;
   }
   return sum;
@@ -174,7 +175,7 @@ TEST_F(CudaRnn, GradientsOfSomeAndThroughTheStatesAlone) {
   }
 }
 
-// cuDNN writes into what it keeps.
+// cuDNN overwrites the reserve.
 TEST_F(CudaRnn, TheGraphMayBeWalkedTwice) {
   const Case c{Cell::Lstm};
   const Arguments a(c, kCUDA, kDouble, true);
@@ -184,7 +185,7 @@ TEST_F(CudaRnn, TheGraphMayBeWalkedTwice) {
   for (std::size_t k = 0; k < first.size(); ++k) EXPECT_TRUE(equal(first[k].cpu(), second[k].cpu())) << k;
 }
 
-TEST_F(CudaRnn, GradientsOfGradientsAreOfTheSteps) {
+TEST_F(CudaRnn, SecondGradientsUseTheDecomposition) {
   for (Cell cell : kCells) {
     const Case c{cell};
     const auto twice = [&](Device device) {
@@ -205,7 +206,7 @@ TEST_F(CudaRnn, GradientsOfGradientsAreOfTheSteps) {
   }
 }
 
-TEST_F(CudaRnn, WithoutGradientNothingIsKept) {
+TEST_F(CudaRnn, WithoutGradientNothingIsReserved) {
   const Case c{Cell::Gru};
   const Arguments a(c, kCUDA, kFloat, false);
   Tensor flat;
@@ -219,7 +220,7 @@ TEST_F(CudaRnn, WithoutGradientNothingIsKept) {
   EXPECT_GT(kept(true), 0);
 }
 
-TEST_F(CudaRnn, StepsServeWhatCuDnnDoesNot) {
+TEST_F(CudaRnn, TheDecompositionIsTheFallback) {
   const auto same = [](const Case& c, const char* why) {
     const int64_t before = forwards();
     const Outcome there = outcome(c, kCUDA, kDouble);
@@ -239,7 +240,7 @@ TEST_F(CudaRnn, StepsServeWhatCuDnnDoesNot) {
   (void)run(c, Arguments(c, kCUDA, kFloat, false), true);
   EXPECT_EQ(forwards(), before) << "dropout draws the library's numbers";
   (void)run(c, Arguments(c, kCUDA, kFloat, false), false);
-  EXPECT_EQ(forwards(), before + 1) << "there is none outside of training";
+  EXPECT_EQ(forwards(), before + 1) << "there is no dropout outside of training";
 }
 
 TEST_F(CudaRnn, WhatDoesNotFitIsNamedAsOnTheHost) {
@@ -301,7 +302,7 @@ TEST_F(CudaRnn, EachCallFailsOnce) {
   (void)outcome(c, kCUDA, kDouble);  // makes the handle
   int n = 1, raised = 0;
   for (;; ++n) {
-    c.time = n + 3;  // another each time, so that no plan is known yet
+    c.time = n + 3;  // another each time, so that no plan is cached yet
     const Arguments a(c, kCUDA, kDouble, true);
     const int64_t injected = tenon_fake_injected();
     tenon_fake_fail(n, cudaErrorInvalidValue);
@@ -310,7 +311,7 @@ TEST_F(CudaRnn, EachCallFailsOnce) {
     tenon_fake_fail(0, 0);
     raised += !text.empty();
     EXPECT_TRUE(text.empty() || has(text, "failed")) << text;
-    const Outcome again = outcome(c, kCUDA, kDouble);  // with a plan that is whole
+    const Outcome again = outcome(c, kCUDA, kDouble);  // with a complete plan
     if (n % 16 == 0) expect_same(again, outcome(c, kCPU, kDouble), 1e-12, core::join(n, ": ", text));
     if (!hit) break;
     ASSERT_LT(n, 500);
@@ -319,8 +320,8 @@ TEST_F(CudaRnn, EachCallFailsOnce) {
   EXPECT_GE(raised, 40);
 }
 
-// Descriptions of a plan that came to nothing are given back.
-TEST_F(CudaRnn, NothingOfAFailedPlanStays) {
+// A failed plan releases its descriptors.
+TEST_F(CudaRnn, AFailedPlanLeaksNothing) {
   const Case c{Cell::Gru};
   (void)outcome(c, kCUDA, kDouble);
   Case other = c;

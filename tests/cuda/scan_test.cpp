@@ -14,7 +14,7 @@ TEST_F(CudaLongRows, Scans) {
     const Tensor numbers = randint(-9, 9, {rows, 20011}, kLong);
     for (ScalarType dtype : {kLong, kFloat, kDouble}) {
       const Tensor whole = numbers.to(dtype), there = whole.to(kCUDA);
-      // All sums and products are whole numbers that the dtype has.
+      // All sums and products are integers that the dtype represents.
       const Tensor factors = dtype == kLong ? whole * 2 + 1 : whole.ge(0).to(dtype) * 2 - 1;
       EXPECT_TRUE(equal(whole.cumsum(1), there.cumsum(1).cpu()));
       EXPECT_TRUE(equal(factors.cumprod(1), factors.to(kCUDA).cumprod(1).cpu()));
@@ -42,7 +42,7 @@ TEST_F(CudaLongRows, Reductions) {
   manual_seed(6);
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kLong, kChar, kBool}) {
     for (int64_t n : {1000, 40003}) {
-      // The second begins where no 16 bytes do.
+      // The second is not 16-byte aligned.
       const Tensor all = (randn({2, n}) * 5).to(dtype), part = all.slice(1, 1, n - 2);
       for (const Tensor& t : {all, part, all.flatten().slice(0, 3)}) {
         const Tensor there = t.to(kCUDA);

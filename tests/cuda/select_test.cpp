@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The first of long rows, without a sort of all: as a stable sort of the host has them.
+// topk and kthvalue of long rows, without a sort of all elements: as by a stable sort on the host.
 #include <limits>
 
 #include "tests/cuda/support.h"
@@ -27,7 +27,7 @@ void expect_sorted(const Tensor& x, int64_t k, int64_t dim) {
 // Few values, so that many are equal at the k-th.
 Tensor repeated(IntArrayRef sizes, ScalarType dtype) { return randint(23, sizes, kLong).sub(9).to(dtype); }
 
-TEST_F(CudaSelect, RowsOfABlockEach) {
+TEST_F(CudaSelect, OneBlockPerRow) {
   manual_seed(1);
   for (ScalarType dtype : {kFloat, kDouble, kHalf, kLong, kByte, kShort}) {
     expect_sorted(repeated({3, 1500}, dtype), 7, 1);
@@ -37,14 +37,14 @@ TEST_F(CudaSelect, RowsOfABlockEach) {
   expect_sorted(randn({2, 1500, 3}).transpose(0, 2), 300, 1);
 }
 
-TEST_F(CudaSelect, RowsOfManyBlocks) {
+TEST_F(CudaSelect, ManyBlocksPerRow) {
   manual_seed(2);
   expect_sorted(randn({2, 66001}), 1000, 1);
   expect_sorted(repeated({66000}, kFloat), 5000, 0);
   expect_sorted(repeated({66000}, kLong).mul(int64_t{1} << 40), 3, 0);
 }
 
-TEST_F(CudaSelect, NumbersThatAreNone) {
+TEST_F(CudaSelect, NaN) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   manual_seed(3);
   Tensor x = randn({2, 2000});
@@ -57,7 +57,7 @@ TEST_F(CudaSelect, NumbersThatAreNone) {
   for (int64_t k : {1, 2, 4, 500}) expect_sorted(x, k, 1);
 }
 
-// Pairs of a sort take 24 bytes an element and more; a search of a row takes what its answer takes.
+// A sort needs 24 bytes per element and more; a selection needs as much as its result.
 TEST_F(CudaSelect, AFewOfManyTakeLittleMemory) {
   const Tensor x = on_cuda(zeros({1 << 17}));
   core::synchronize(cuda_slot(), 0);

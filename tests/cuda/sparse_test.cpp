@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// plugin_sparse_cuda against the host's kernels of the layout; of whole numbers, whose sums are exact in any order.
+// plugin_sparse_cuda against the layout's kernels on the host, with integers, whose sums are exact in any order.
 #include <functional>
 #include <set>
 
@@ -32,7 +32,7 @@ class CudaSparse : public Cuda {
 };
 
 Tensor longs(std::vector<int64_t> v, IntArrayRef sizes) { return tensor(v, TensorOptions(kLong)).reshape(sizes); }
-Tensor whole(IntArrayRef sizes, ScalarType dtype) { return randint(0, 4, sizes, TensorOptions(kLong)).to(dtype); }
+Tensor integers(IntArrayRef sizes, ScalarType dtype) { return randint(0, 4, sizes, TensorOptions(kLong)).to(dtype); }
 
 // nnz elements anywhere in sizes, of which the first `sparse` are sparse dimensions.
 Tensor random_sparse(IntArrayRef sizes, int64_t nnz, ScalarType dtype, std::size_t sparse = 2) {
@@ -44,7 +44,7 @@ Tensor random_sparse(IntArrayRef sizes, int64_t nnz, ScalarType dtype, std::size
     else
       of_values.push_back(sizes[d]);
   }
-  return sparse_coo_tensor(stack(lines), whole(of_values, dtype), sizes);
+  return sparse_coo_tensor(stack(lines), integers(of_values, dtype), sizes);
 }
 
 void expect_parts(const Tensor& got, const Tensor& expected) {
@@ -54,7 +54,7 @@ void expect_parts(const Tensor& got, const Tensor& expected) {
   EXPECT_TRUE(equal(got._values().cpu(), expected._values())) << got._values() << "\nand not\n" << expected._values();
 }
 
-// f(a function that moves a tensor to where f is to work)
+// f(function that moves a tensor to f's device)
 template <class F>
 void compare(const F& f) {
   const Tensor expected = f([](const Tensor& t) { return t; });
@@ -65,33 +65,34 @@ void compare(const F& f) {
     EXPECT_TRUE(equal(got.cpu(), expected)) << got.cpu() << "\nand not\n" << expected;
 }
 
-// The rows whose kernels run on the device, those that others call too.
-std::set<std::string> rows_of(const std::function<void()>& work) {
-  std::set<std::string> rows;
+// The operators whose kernels run on the device, nested calls included.
+std::set<std::string> ops_of(const std::function<void()>& work) {
+  std::set<std::string> ops;
   core::set_kernel_observer(
       [](void* seen, const core::Op& op, int slot, int64_t, int64_t) {
         if (slot == cuda_slot()) static_cast<std::set<std::string>*>(seen)->insert(op.name);
       },
-      &rows);
+      &ops);
   work();
   core::set_kernel_observer(nullptr, nullptr);
-  return rows;
+  return ops;
 }
 
-TEST_F(CudaSparse, OwnKernelsServeAndCallNoOthers) {
-  using Rows = std::set<std::string>;
-  const Tensor a = random_sparse({9, 7}, 30, kFloat).to(kCUDA), c = a.coalesce(), x = whole({7, 4}, kFloat).to(kCUDA),
-               bias = whole({4}, kFloat).to(kCUDA), vec = whole({7}, kFloat).to(kCUDA);
-  Tensor out = whole({9, 7}, kFloat).to(kCUDA);
-  EXPECT_EQ(rows_of([&] { (void)a.coalesce(); }), Rows({"_coalesce"}));
-  EXPECT_EQ(rows_of([&] { (void)a.mm(x); }), Rows({"mm"}));
-  EXPECT_EQ(rows_of([&] { (void)a.mv(vec); }), Rows({"mv"}));
-  EXPECT_EQ(rows_of([&] { (void)addmm(bias, a, x); }), Rows({"addmm"}));
-  EXPECT_EQ(rows_of([&] { (void)c.mul(c); }), Rows({"mul.Tensor"}));
-  EXPECT_EQ(rows_of([&] { (void)c.sparse_mask(c); }), Rows({"sparse_mask"}));
-  EXPECT_EQ(rows_of([&] { out.add_(a, 2); }), Rows({"add.Tensor"}));
-  EXPECT_EQ(rows_of([&] { out.sub_(c); }), Rows({"sub.Tensor"}));
-  EXPECT_EQ(rows_of([&] { (void)c.to_dense(); }).count("index_add"), 0u);
+TEST_F(CudaSparse, OwnKernelsRunWithoutNestedCalls) {
+  using Ops = std::set<std::string>;
+  const Tensor a = random_sparse({9, 7}, 30, kFloat).to(kCUDA), c = a.coalesce(),
+               x = integers({7, 4}, kFloat).to(kCUDA), bias = integers({4}, kFloat).to(kCUDA),
+               vec = integers({7}, kFloat).to(kCUDA);
+  Tensor out = integers({9, 7}, kFloat).to(kCUDA);
+  EXPECT_EQ(ops_of([&] { (void)a.coalesce(); }), Ops({"_coalesce"}));
+  EXPECT_EQ(ops_of([&] { (void)a.mm(x); }), Ops({"mm"}));
+  EXPECT_EQ(ops_of([&] { (void)a.mv(vec); }), Ops({"mv"}));
+  EXPECT_EQ(ops_of([&] { (void)addmm(bias, a, x); }), Ops({"addmm"}));
+  EXPECT_EQ(ops_of([&] { (void)c.mul(c); }), Ops({"mul.Tensor"}));
+  EXPECT_EQ(ops_of([&] { (void)c.sparse_mask(c); }), Ops({"sparse_mask"}));
+  EXPECT_EQ(ops_of([&] { out.add_(a, 2); }), Ops({"add.Tensor"}));
+  EXPECT_EQ(ops_of([&] { out.sub_(c); }), Ops({"sub.Tensor"}));
+  EXPECT_EQ(ops_of([&] { (void)c.to_dense(); }).count("index_add"), 0u);
 }
 
 TEST_F(CudaSparse, Coalesced) {
@@ -108,8 +109,8 @@ TEST_F(CudaSparse, Coalesced) {
   compare([&](auto to) { return to(narrow).coalesce(); });
 }
 
-// Places have up to 63 bits.
-TEST_F(CudaSparse, PlacesBeyondTheNumbersOf32Bits) {
+// Linear indices have up to 63 bits.
+TEST_F(CudaSparse, LinearIndicesBeyond32Bits) {
   const int64_t m = int64_t{1} << 30, n = int64_t{1} << 27;
   const Tensor at = longs({m - 1, 0, m - 1, 3, m - 2, n - 1, 0, n - 1, n - 1, n - 2}, {2, 5});
   const Tensor t = sparse_coo_tensor(at, arange(1, 6, TensorOptions(kFloat)), {m, n});
@@ -119,13 +120,13 @@ TEST_F(CudaSparse, PlacesBeyondTheNumbersOf32Bits) {
   compare([&](auto to) { return to(c).mul(to(t)); });
 }
 
-// More elements in one place than a thread adds up, and runs of each length around that.
-TEST_F(CudaSparse, ManyInOnePlace) {
+// More duplicates than a thread sums, and runs of each length around that.
+TEST_F(CudaSparse, ManyDuplicates) {
   for (int64_t width : {1, 3, 40}) {
     for (int64_t many : {511, 512, 513, 1024, 1700}) {
       const Tensor row = cat({zeros({5}, TensorOptions(kLong)), full({many}, 2, TensorOptions(kLong)),
                               full({30}, 7, TensorOptions(kLong))});
-      const Tensor t = sparse_coo_tensor(row.unsqueeze(0), whole({many + 35, width}, kFloat), {9, width});
+      const Tensor t = sparse_coo_tensor(row.unsqueeze(0), integers({many + 35, width}, kFloat), {9, width});
       compare([&](auto to) { return to(t).coalesce(); });
       compare([&](auto to) { return to(t).to_dense(); });
       compare([&](auto to) { return to(ones({9, width})).add(to(t), -2); });
@@ -133,7 +134,7 @@ TEST_F(CudaSparse, ManyInOnePlace) {
   }
 }
 
-TEST_F(CudaSparse, HalvesAreAddedUpAsFloats) {
+TEST_F(CudaSparse, HalvesAreSummedAsFloats) {
   const Tensor at = zeros({2, 3000}, TensorOptions(kLong));
   for (ScalarType dtype : {kHalf, kBFloat16}) {
     const double sum = dtype == kHalf ? 3000 : 3008;  // the nearest that has 8 bits
@@ -147,8 +148,8 @@ TEST_F(CudaSparse, HalvesAreAddedUpAsFloats) {
 TEST_F(CudaSparse, Products) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t k : {1, 3, 8, 64, 130}) {
-      const Tensor t = random_sparse({37, 21}, 150, dtype), c = t.coalesce(), x = whole({21, k}, dtype),
-                   y = whole({k, 37}, dtype), apart = whole({k, 21}, dtype).t();
+      const Tensor t = random_sparse({37, 21}, 150, dtype), c = t.coalesce(), x = integers({21, k}, dtype),
+                   y = integers({k, 37}, dtype), apart = integers({k, 21}, dtype).t();
       for (const Tensor& s : {t, c}) {
         compare([&](auto to) { return to(s).mm(to(x)); });
         compare([&](auto to) { return to(s).mm(to(apart)); });
@@ -161,14 +162,14 @@ TEST_F(CudaSparse, Products) {
 
 TEST_F(CudaSparse, ProductsWithAddends) {
   for (ScalarType dtype : {kFloat, kHalf, kLong}) {
-    const Tensor c = random_sparse({12, 21}, 60, dtype), x = whole({21, 16}, dtype);
-    for (const Tensor& self : {whole({12, 16}, dtype), whole({16}, dtype), whole({1, 16}, dtype), whole({12, 1}, dtype),
-                               whole({16, 12}, dtype).t()}) {
+    const Tensor c = random_sparse({12, 21}, 60, dtype), x = integers({21, 16}, dtype);
+    for (const Tensor& self : {integers({12, 16}, dtype), integers({16}, dtype), integers({1, 16}, dtype),
+                               integers({12, 1}, dtype), integers({16, 12}, dtype).t()}) {
       compare([&](auto to) { return addmm(to(self), to(c), to(x), 3, 2); });
     }
     const Tensor nothing = full({12, 16}, 1, TensorOptions(dtype)).div(0).to(dtype);
     compare([&](auto to) { return addmm(to(nothing), to(c), to(x), 0, 1); });
-    const Tensor start = whole({12, 16}, dtype);
+    const Tensor start = integers({12, 16}, dtype);
     compare([&](auto to) {
       Tensor out = to(start).clone();
       out.addmm_(to(c), to(x));
@@ -177,7 +178,7 @@ TEST_F(CudaSparse, ProductsWithAddends) {
   }
 }
 
-// A row with all the elements, as many as a warp takes, one more, and several such; empty ones beside them.
+// A row with all elements: as many as a warp sums, one more, and several such; the other rows are empty.
 TEST_F(CudaSparse, LongRows) {
   const std::pair<ScalarType, int64_t> rows[] = {{kFloat, 1023}, {kFloat, 1024},  {kFloat, 1025}, {kFloat, 2048},
                                                  {kFloat, 3300}, {kDouble, 1025}, {kLong, 1025}};
@@ -186,13 +187,13 @@ TEST_F(CudaSparse, LongRows) {
                             full({many}, 41, TensorOptions(kLong))});
     const Tensor column = arange(0, row.numel(), TensorOptions(kLong)).remainder(int64_t{50});
     for (int64_t k : {1, 5, 16, 136}) {
-      const Tensor t = sparse_coo_tensor(stack({row, column}), whole({row.numel()}, dtype), {45, 50});
-      const Tensor once = t.coalesce(), x = whole({50, k}, dtype), wide = whole({row.numel(), k}, dtype);
-      const Tensor spread = sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
-                                              whole({row.numel()}, dtype), {45, row.numel()});
+      const Tensor t = sparse_coo_tensor(stack({row, column}), integers({row.numel()}, dtype), {45, 50});
+      const Tensor once = t.coalesce(), x = integers({50, k}, dtype), wide = integers({row.numel(), k}, dtype);
+      const Tensor uncoalesced = sparse_coo_tensor(stack({row, arange(0, row.numel(), TensorOptions(kLong))}),
+                                                   integers({row.numel()}, dtype), {45, row.numel()});
       compare([&](auto to) { return to(t).mm(to(x)); });
       compare([&](auto to) { return to(once).mm(to(x)); });
-      compare([&](auto to) { return to(spread.coalesce()).mm(to(wide)); });
+      compare([&](auto to) { return to(uncoalesced.coalesce()).mm(to(wide)); });
     }
   }
 }
@@ -200,7 +201,7 @@ TEST_F(CudaSparse, LongRows) {
 TEST_F(CudaSparse, ProductsAtElements) {
   for (ScalarType dtype : kNumbers) {
     for (int64_t k : {0, 1, 8, 40, 130}) {
-      const Tensor a = whole({15, k}, dtype), b = whole({11, k}, dtype), t = random_sparse({15, 11}, 40, dtype);
+      const Tensor a = integers({15, k}, dtype), b = integers({11, k}, dtype), t = random_sparse({15, 11}, 40, dtype);
       compare([&](auto to) { return _masked_mm(to(t), to(a), to(b).t()); });
       compare(
           [&](auto to) { return _masked_mm(to(t.coalesce()), to(a.t().contiguous()).t(), to(b.t().contiguous())); });
@@ -209,7 +210,7 @@ TEST_F(CudaSparse, ProductsAtElements) {
     }
   }
   // The gradient of a sparse factor.
-  const Tensor x = whole({11, 16}, kFloat), sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
+  const Tensor x = integers({11, 16}, kFloat), sparse = random_sparse({15, 11}, 40, kFloat).coalesce();
   compare([&](auto to) {
     Tensor values = to(sparse.values().clone()).requires_grad_();
     _sparse_coo_tensor_unsafe(to(sparse.indices()), values, {15, 11}, {}, true).mm(to(x)).sum().backward();
@@ -218,7 +219,7 @@ TEST_F(CudaSparse, ProductsAtElements) {
 }
 
 TEST_F(CudaSparse, EmptyMatrices) {
-  const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)), x = whole({4, 6}, kFloat),
+  const Tensor none = sparse_coo_tensor({5, 4}, TensorOptions(kFloat)), x = integers({4, 6}, kFloat),
                some = random_sparse({5, 4}, 3, kFloat);
   compare([&](auto to) { return to(none).mm(to(x)); });
   compare([&](auto to) { return addmm(to(ones({6})), to(none), to(x), 2); });
@@ -233,9 +234,9 @@ TEST_F(CudaSparse, EmptyMatrices) {
   compare([&](auto to) { return to(some).mm(to(x.narrow(1, 0, 0))); });
 }
 
-TEST_F(CudaSparse, SumsTouchTheirPlacesAlone) {
+TEST_F(CudaSparse, SumsTouchTheirElementsAlone) {
   for (ScalarType dtype : kNumbers) {
-    const Tensor t = random_sparse({30, 4}, 25, dtype, 1), dense = whole({30, 4}, dtype);
+    const Tensor t = random_sparse({30, 4}, 25, dtype, 1), dense = integers({30, 4}, dtype);
     for (const Tensor& s : {t, t.coalesce()}) {
       compare([&](auto to) { return to(dense).add(to(s), 3); });
       compare([&](auto to) { return to(s).add(to(dense), 3); });
@@ -257,9 +258,9 @@ TEST_F(CudaSparse, SumsTouchTheirPlacesAlone) {
   }
 }
 
-TEST_F(CudaSparse, ElementsAreFoundByTheirPlace) {
+TEST_F(CudaSparse, ElementsAreFoundByIndex) {
   for (ScalarType dtype : kNumbers) {
-    const Tensor dense = whole({20, 9}, dtype);
+    const Tensor dense = integers({20, 9}, dtype);
     const Tensor a = random_sparse({20, 9}, 70, dtype), b = random_sparse({20, 9}, 90, dtype),
                  h = random_sparse({20, 3}, 12, dtype, 1), g = random_sparse({20, 3}, 14, dtype, 1);
     compare([&](auto to) { return to(a).mul(to(b)); });
@@ -270,9 +271,9 @@ TEST_F(CudaSparse, ElementsAreFoundByTheirPlace) {
   }
 }
 
-// Indices that nobody has checked are found where they are used, and the device goes on.
+// Unchecked indices are detected where they are used, and the device goes on.
 TEST_F(CudaSparse, WrongIndicesAreNamed) {
-  const Tensor x = whole({7, 4}, kFloat).to(kCUDA), y = whole({4, 9}, kFloat).to(kCUDA);
+  const Tensor x = integers({7, 4}, kFloat).to(kCUDA), y = integers({4, 9}, kFloat).to(kCUDA);
   const Tensor good = random_sparse({9, 7}, 20, kFloat).to(kCUDA);
   for (int64_t wrong : {int64_t{-1}, int64_t{9}, int64_t{1} << 40}) {
     for (bool row : {true, false}) {
@@ -298,7 +299,7 @@ TEST_F(CudaSparse, WrongIndicesAreNamed) {
   EXPECT_TRUE(equal(good.mm(x).cpu(), good.cpu().mm(x.cpu())));
 }
 
-// The order of a sum follows from sizes alone: the same bits each time, whichever block comes first.
+// The order of a sum follows from sizes alone: the same bits each time, whichever block runs first.
 TEST_F(CudaSparse, TheSameBitsEachTime) {
   const Tensor t =
       sparse_coo_tensor(randint(0, 20, {2, 5000}, TensorOptions(kLong)), randn({5000}), {20, 20}).to(kCUDA);
@@ -314,7 +315,7 @@ TEST_F(CudaSparse, TheSameBitsEachTime) {
   }
 }
 
-// What needs no size from the device is replayed with the values of the time.
+// Operators that need no size from the device are replayed with current values.
 TEST_F(CudaSparse, ProductsAndSumsAreReplayed) {
   const Tensor host = random_sparse({30, 20}, 200, kFloat), t = host.to(kCUDA), x = zeros({20, 16}).to(kCUDA);
   Tensor out = zeros({30, 20}).to(kCUDA), product, dense;
@@ -338,14 +339,14 @@ TEST_F(CudaSparse, ProductsAndSumsAreReplayed) {
   other.capture_end();
 }
 
-// A convolution over a graph of neighbours: its gradient transposes the sparse matrix.
+// A convolution over a graph of neighbors: its gradient transposes the sparse matrix.
 TEST_F(CudaSparse, AStepOfTrainingIsReplayed) {
-  const Tensor neighbours = random_sparse({32, 32}, 90, kFloat).coalesce().to(kCUDA).mul(0.25);
-  replay_a_step_of_training([&](const Tensor& product) { return neighbours.mm(product).relu(); });
+  const Tensor neighbors = random_sparse({32, 32}, 90, kFloat).coalesce().to(kCUDA).mul(0.25);
+  replay_a_step_of_training([&](const Tensor& product) { return neighbors.mm(product).relu(); });
 }
 
 TEST_F(CudaSparse, EachCallFailsOnce) {
-  const Tensor host = random_sparse({9, 7}, 40, kFloat), x = whole({7, 8}, kFloat);
+  const Tensor host = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat);
   const auto work = [&] {
     const Tensor t = host.to(kCUDA), c = t.coalesce();
     TENON_CHECK(equal(t.mm(x.to(kCUDA)).cpu(), host.mm(x)), Error, "another product came back");
@@ -362,37 +363,37 @@ plugins::Info info_of(std::string_view name) {
 }
 
 // Whether plugin_sparse_cuda multiplies.
-bool own_kernels_serve() {
-  const Tensor t = random_sparse({9, 7}, 40, kFloat), x = whole({7, 8}, kFloat), there = t.to(kCUDA);
+bool own_kernels_run() {
+  const Tensor t = random_sparse({9, 7}, 40, kFloat), x = integers({7, 8}, kFloat), there = t.to(kCUDA);
   Tensor product;
-  const std::set<std::string> rows = rows_of([&] { product = there.mm(x.to(kCUDA)); });
+  const std::set<std::string> ops = ops_of([&] { product = there.mm(x.to(kCUDA)); });
   EXPECT_TRUE(equal(product.cpu(), t.mm(x)));
-  return rows == std::set<std::string>({"mm"});
+  return ops == std::set<std::string>({"mm"});
 }
 
-// The plugin of the layout may come later than that of its kernels on a device, and either may go.
+// The layout's plugin may be opened after the plugin with its kernels, and either may be unloaded.
 TEST_F(CudaSparse, PluginsOpenInAnyOrder) {
-  EXPECT_TRUE(own_kernels_serve());
+  EXPECT_TRUE(own_kernels_run());
   const std::string kernels = info_of("sparse_cuda").library, layout = info_of("sparse").library;
   plugins::unload("sparse_cuda");
-  EXPECT_FALSE(own_kernels_serve()) << "the layout's own do";
+  EXPECT_FALSE(own_kernels_run()) << "the layout's own kernels run";
   plugins::unload("sparse");
   const plugins::Info opened = plugins::load(kernels);
   EXPECT_EQ(opened.state, plugins::State::Opened);
   EXPECT_EQ(opened.kernels, 11);
   EXPECT_TRUE(opened.quarantined.empty());
   plugins::load(layout);
-  EXPECT_TRUE(own_kernels_serve());
+  EXPECT_TRUE(own_kernels_run());
 }
 
-// Of the plugin as nvcc builds it alone, whose kernels the fake does not run.
+// Only for the plugin that nvcc built, whose kernels the fake does not run.
 class CudaNvccSparse : public Cuda {};
 
 TEST_F(CudaNvccSparse, ItOpensAndAKernelIsRefusedByName) {
   const Tensor t = random_sparse({9, 7}, 40, kFloat), there = t.to(kCUDA), x = ones({7, 8}).to(kCUDA);
   for (int i = 0; i < 2; ++i) {
     expect_words(text_of<BackendError>([&] { (void)there.mm(x); }),
-                 {"mm", "number_places", "cudaErrorInvalidDeviceFunction", "plugin sparse_cuda"});
+                 {"mm", "indices_as_keys", "cudaErrorInvalidDeviceFunction", "plugin sparse_cuda"});
   }
   EXPECT_TRUE(equal(there.cpu().to_dense(), t.to_dense())) << "the device goes on";
 }

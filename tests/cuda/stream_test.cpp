@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The public streams and events. The fake's streams run as late as they may, so an order that nobody asked for shows.
+// The public streams and events. The fake's streams run as late as they may, so that missing synchronization shows.
 #include "tenon/stream.h"
 
 #include <set>
@@ -96,7 +96,7 @@ TEST_F(CudaStream, MemoryWaitsForTheStreamThatItWasRecordedOn) {
     if (recorded) x.record_stream(side);
     x = Tensor();
     Tensor y = full({1 << 16}, 4, TensorOptions(kByte).device(kCUDA));
-    EXPECT_EQ(y.data_ptr() == address, !recorded) << "else it is used again at once";
+    EXPECT_EQ(y.data_ptr() == address, !recorded) << "otherwise it is reused immediately";
     core::synchronize(cuda_slot(), 0);
     side.synchronize();
     if (recorded) {
@@ -118,7 +118,7 @@ TEST_F(CudaStream, EventsMeasureTime) {
   expect_words(text_of<ValueError>([&] { begin.record(default_stream(Device("cuda:1"))); }), {"cuda:0", "cuda:1"});
 }
 
-// As another process would: it knows the handle alone.
+// As in another process, with the handle alone.
 TEST_F(CudaStream, AnEventIsHandedToAnotherProcess) {
   const Stream producer = stream_from_pool(), consumer = stream_from_pool();
   Event mine(kCUDA, EventFlag::INTERPROCESS);

@@ -20,8 +20,7 @@
 
 namespace tenon::test {
 
-// The plugin that a run of the tests found first: the emulated one, or the one that nvcc built, whose kernels do not
-// run.
+// The plugin under test: the emulated one, or the one that nvcc built, whose kernels do not run.
 inline const std::string& cuda_library() {
   static const std::string path = [] {
     for (const plugins::Info& p : plugins::list()) {
@@ -31,7 +30,7 @@ inline const std::string& cuda_library() {
   }();
   return path;
 }
-// Made on the host, so that no kernel runs.
+// Created on the host, so that no kernel runs.
 inline Tensor on_cuda(const Tensor& t, const char* device = "cuda") { return t.to(Device(device)); }
 
 inline int cuda_slot() { return core::usable_slot(kCUDA); }
@@ -67,7 +66,7 @@ inline void cuda_check(tn_status s) {
   ASSERT_EQ(s, TN_OK) << std::string(why.ptr ? why.ptr : "", why.len);
 }
 
-// Whatever is alive of the device goes back, but for what the plugin keeps for its own life.
+// Releases cached resources of the device, except those that the plugin owns until it is closed.
 inline void trim() {
   for (int i = 0; i < 2; ++i) {
     try {
@@ -78,7 +77,7 @@ inline void trim() {
   }
 }
 
-// As a new process would find the device.
+// Reloads the plugin, as in a new process.
 inline void restart() {
   trim();
   plugins::unload("cuda");
@@ -86,12 +85,12 @@ inline void restart() {
   plugins::load(cuda_library());
 }
 
-// One test: the fake is as new, and what it has given out when the test is over is what it had given out before.
+// Resets the fake before each test and checks that the test leaks nothing.
 class Cuda : public testing::Test {
  protected:
   void SetUp() override {
     tenon_fake_reset();
-    core::device_error_word(cuda_slot(), 0);  // made here, before anything is counted
+    core::device_error_word(cuda_slot(), 0);  // created here, before anything is counted
     ASSERT_NE(cuda_library(), "");
   }
   void TearDown() override {
@@ -106,7 +105,7 @@ class Cuda : public testing::Test {
   }
 };
 
-// A test in which nothing may go through the host; it may ask for a fixed order.
+// A test in which nothing may go through the host; it may set deterministic mode.
 class CudaAlone : public Cuda {
  protected:
   void SetUp() override {
@@ -119,7 +118,7 @@ class CudaAlone : public Cuda {
     core::set_fallback(before_);
     Cuda::TearDown();
   }
-  // f(a function that moves a tensor to where f is to work)
+  // f(function that moves a tensor to f's device)
   template <class F>
   static void compare(const F& f) {
     const Tensor expected = f([](const Tensor& t) { return t; });

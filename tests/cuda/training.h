@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A whole step of training in one graph, on whatever stands behind `cuda`.
+// A whole training step in one graph, on whichever device `cuda` is.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace tenon::test {
 
 inline Tensor of_relu(const Tensor& product) { return product.relu(); }
 
-// What changes a weight once its gradient is there.
+// How a weight is updated from its gradient.
 using Update = std::function<void()>;
 inline Update by_descent(const Tensor& weight) {
   return [weight] {

@@ -64,7 +64,7 @@ TEST_F(Digits, ReadsIdx) {
   EXPECT_EQ(all.cols, 5);
   EXPECT_EQ(all.pixels[7], 1.0f);
   write("t-labels-idx1-ubyte", word(0x801) + word(59) + labels);
-  EXPECT_NE(fault("t-images-idx3-ubyte").find("one label an image"), std::string::npos);
+  EXPECT_NE(fault("t-images-idx3-ubyte").find("one label per image"), std::string::npos);
 }
 
 TEST_F(Digits, SplitIsStratifiedAndFixed) {

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # The lines of the documents that call `tenon` name commands and options that it has, links between documents lead to
-# files that are there, and the project that docs/plugin.md shows is the one that `tenon new-plugin` writes.
+# existing files, and the project that docs/plugin.md shows is the one that `tenon new-plugin` writes.
 #   commands.sh TENON SOURCE_DIR WORK_DIR
 tenon=$1 root=$2 work=$3
 failed=0
@@ -26,7 +26,7 @@ for document in *.md docs/*.md docs/*/*.md examples/*/README.md; do
   [ -e "$document" ] || continue
   awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^)#: ]+' | sed 's/^](//' > "$work/links"
   while read -r link; do
-    [ -e "$(dirname "$document")/$link" ] || { echo "$document links to $link, which is not there"; failed=1; }
+    [ -e "$(dirname "$document")/$link" ] || { echo "$document links to $link, which does not exist"; failed=1; }
   done < "$work/links"
 done
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# What docs/libtorch.md lists as missing is missing, and the headers that it names are there.
+# What docs/libtorch.md lists as missing is missing, and the headers that it names exist.
 #   libtorch.sh TENON SOURCE_DIR WORK_DIR
 tenon=$1 root=$2 work=$3
 failed=0
@@ -23,7 +23,7 @@ done < "$work/missing"
 
 grep -oE '`<(torch|ATen|c10)/[^>]+>`' docs/libtorch.md | tr -d '`<>' | sort -u > "$work/headers"
 while read -r header; do
-  [ -f "$compat/$header" ] || { echo "there is no header $header"; failed=1; }
+  [ -f "$compat/$header" ] || { echo "the header $header does not exist"; failed=1; }
 done < "$work/headers"
 echo "$(wc -l < "$work/missing") missing names, $(wc -l < "$work/headers") headers"
 [ -s "$work/missing" ] && [ -s "$work/headers" ] || failed=1

@@ -20,11 +20,11 @@ namespace {
 constexpr int kKinds = 32;
 constexpr std::size_t kText = 1 << 16;
 
-// What parent and child share.
-struct Board {
-  std::atomic<uint64_t> check;    // the number of the one under way
+// Memory that parent and child share.
+struct SharedState {
+  std::atomic<uint64_t> check;    // the number of the current one
   std::atomic<uint64_t> done;     // checks finished
-  std::atomic<int64_t> began_ns;  // of the one under way; 0 between two
+  std::atomic<int64_t> began_ns;  // start of the current one; 0 between two
   std::atomic<int> stop;
   struct {
     const char* kind;
@@ -32,7 +32,7 @@ struct Board {
   } tallies[kKinds];
   char finding[kText];  // of the child that ended with kFound
 };
-Board* g_board = nullptr;
+SharedState* g_shared = nullptr;
 
 struct Options {
   uint64_t seed = std::random_device{}() | uint64_t{std::random_device{}()} << 32;
@@ -40,7 +40,7 @@ struct Options {
   uint64_t checks = UINT64_MAX;
   int64_t only = -1;
   uint64_t first = 0;
-  uint64_t most_findings = 20;
+  uint64_t max_findings = 20;
 };
 
 constexpr int kFound = 99;
@@ -52,7 +52,7 @@ int64_t now_ns() {
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
-std::string checked(const Fuzzer& fuzzer, uint64_t seed, uint64_t check) {
+std::string run_check(const Fuzzer& fuzzer, uint64_t seed, uint64_t check) {
   Random random(seed, check);
   try {
     return fuzzer.check(random);
@@ -64,40 +64,40 @@ std::string checked(const Fuzzer& fuzzer, uint64_t seed, uint64_t check) {
 }
 
 // Checks from `first` on, until one finds something or there are no more.
-[[noreturn]] void child(const Fuzzer& fuzzer, const Options& o, uint64_t first, uint64_t end) {
+[[noreturn]] void run_child(const Fuzzer& fuzzer, const Options& o, uint64_t first, uint64_t end) {
   if (fuzzer.prepare) fuzzer.prepare();
-  for (uint64_t k = first; k < end && !g_board->stop; ++k) {
-    g_board->check = k;
-    g_board->began_ns = now_ns();
-    const std::string wrong = checked(fuzzer, o.seed, k);
-    g_board->began_ns = 0;
-    ++g_board->done;
+  for (uint64_t k = first; k < end && !g_shared->stop; ++k) {
+    g_shared->check = k;
+    g_shared->began_ns = now_ns();
+    const std::string wrong = run_check(fuzzer, o.seed, k);
+    g_shared->began_ns = 0;
+    ++g_shared->done;
     if (wrong.empty()) continue;
-    std::snprintf(g_board->finding, kText, "%s", wrong.c_str());
+    std::snprintf(g_shared->finding, kText, "%s", wrong.c_str());
     _exit(kFound);
   }
   _exit(0);
 }
 
-// Waits for a child; says how it ended, or nothing if it ended well.
-std::string watch(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
+// Waits for a child; returns how it ended, or nothing if it succeeded.
+std::string wait_for_child(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
   const auto hang_ns = static_cast<int64_t>(fuzzer.hang_seconds * 1e9);
   for (int64_t printed = now_ns();;) {
     int status = 0;
     if (waitpid(pid, &status, WNOHANG) == pid) {
       if (WIFSIGNALED(status)) return std::string("died of ") + strsignal(WTERMSIG(status));
-      if (WEXITSTATUS(status) == kFound) return g_board->finding;
+      if (WEXITSTATUS(status) == kFound) return g_shared->finding;
       return WEXITSTATUS(status) == 0 ? "" : "exited with status " + std::to_string(WEXITSTATUS(status));
     }
-    const int64_t now = now_ns(), began = g_board->began_ns;
-    if (now >= end_ns) g_board->stop = 1;
+    const int64_t now = now_ns(), began = g_shared->began_ns;
+    if (now >= end_ns) g_shared->stop = 1;
     if (began != 0 && now - began > hang_ns) {
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);
       return "hung: no end after " + std::to_string(static_cast<int>(fuzzer.hang_seconds)) + " s";
     }
     if (now - printed > int64_t{kBetweenPrints_s} * 1'000'000'000 && isatty(2)) {
-      std::fprintf(stderr, "\r%lu checks", static_cast<unsigned long>(g_board->done.load()));
+      std::fprintf(stderr, "\r%lu checks", static_cast<unsigned long>(g_shared->done.load()));
       printed = now;
     }
     usleep(5000);
@@ -107,12 +107,12 @@ std::string watch(const Fuzzer& fuzzer, pid_t pid, int64_t end_ns) {
 Options parse(int argc, char** argv, const Fuzzer& fuzzer) {
   Options o;
   CLI::App app(fuzzer.what);
-  app.add_option("--seed", o.seed, "of the random choices; default: a fresh one, which is printed");
-  app.add_option("--seconds", o.seconds, "for how long; default 60");
-  app.add_option("--checks", o.checks, "at most so many checks");
-  app.add_option("--only", o.only, "the check of this number alone, in this process: for a debugger");
-  app.add_option("--first", o.first, "begin with the check of this number: for what earlier checks lead to");
-  app.add_option("--findings", o.most_findings, "end after so many findings; default 20");
+  app.add_option("--seed", o.seed, "seed of the random choices; default: a random one, which is printed");
+  app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
+  app.add_option("--checks", o.checks, "maximum of checks");
+  app.add_option("--only", o.only, "run this check only, in this process: for a debugger");
+  app.add_option("--first", o.first, "start with this check: to repeat what earlier checks lead to");
+  app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -124,8 +124,8 @@ Options parse(int argc, char** argv, const Fuzzer& fuzzer) {
 }  // namespace
 
 void tally(const char* kind) {
-  if (!g_board) return;
-  for (auto& t : g_board->tallies) {
+  if (!g_shared) return;
+  for (auto& t : g_shared->tallies) {
     // Children are copies of one parent, so a literal has one address in all.
     if (t.kind == nullptr) t.kind = kind;
     if (t.kind != kind) continue;
@@ -138,35 +138,35 @@ int run(int argc, char** argv, const Fuzzer& fuzzer) {
   const Options o = parse(argc, argv, fuzzer);
   if (o.only >= 0) {
     if (fuzzer.prepare) fuzzer.prepare();
-    const std::string wrong = checked(fuzzer, o.seed, static_cast<uint64_t>(o.only));
+    const std::string wrong = run_check(fuzzer, o.seed, static_cast<uint64_t>(o.only));
     std::printf("%s\n", wrong.empty() ? "nothing found" : wrong.c_str());
     return !wrong.empty();
   }
   std::printf("fuzz_%s --seed %lu\n", fuzzer.name, static_cast<unsigned long>(o.seed));
   std::fflush(stdout);
-  void* shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return std::perror("mmap"), 2;
-  g_board = new (shared) Board{};
+  g_shared = new (shared) SharedState{};
   const int64_t end_ns = now_ns() + static_cast<int64_t>(o.seconds * 1e9);
   uint64_t findings = 0;
-  for (uint64_t next = o.first; next < o.checks && now_ns() < end_ns && findings < o.most_findings;) {
-    g_board->check = next;
-    g_board->began_ns = 0;
+  for (uint64_t next = o.first; next < o.checks && now_ns() < end_ns && findings < o.max_findings;) {
+    g_shared->check = next;
+    g_shared->began_ns = 0;
     const pid_t pid = fork();
     if (pid < 0) return std::perror("fork"), 2;
-    if (pid == 0) child(fuzzer, o, next, o.checks);
-    const std::string wrong = watch(fuzzer, pid, end_ns);
+    if (pid == 0) run_child(fuzzer, o, next, o.checks);
+    const std::string wrong = wait_for_child(fuzzer, pid, end_ns);
     if (wrong.empty()) break;
     ++findings;
-    const auto at = static_cast<unsigned long>(g_board->check.load());
+    const auto at = static_cast<unsigned long>(g_shared->check.load());
     std::printf("--seed %lu --only %lu: %s\n", static_cast<unsigned long>(o.seed), at, wrong.c_str());
     std::fflush(stdout);
     next = at + 1;
   }
-  for (const auto& t : g_board->tallies) {
+  for (const auto& t : g_shared->tallies) {
     if (t.kind) std::printf("  %-24s %lu\n", t.kind, static_cast<unsigned long>(t.count));
   }
-  const auto done = static_cast<unsigned long>(g_board->done.load());
+  const auto done = static_cast<unsigned long>(g_shared->done.load());
   std::printf("%lu checks, %lu findings, seed %lu\n", done, static_cast<unsigned long>(findings),
               static_cast<unsigned long>(o.seed));
   if (done == 0 && findings == 0) std::printf("nothing was checked\n");

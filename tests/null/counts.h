@@ -9,7 +9,7 @@ namespace tenon::null_device {
 
 struct Counts {
   std::atomic<uint64_t> kernels{0}, allocations{0}, copies{0};
-  std::atomic<uint64_t> faults{0};  // ranges outside of their block, handles that are none
+  std::atomic<uint64_t> faults{0};  // ranges outside of their block, invalid handles
 };
 
 Counts& counts();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A block is a small record; its handle is that record's number, no address. Copies check their range and move
+// A block is a small record; its handle is that record's number, not an address. Copies check their range and move
 // nothing; what comes back to the host is zeros.
 #include "device.h"
 
@@ -19,7 +19,7 @@ Counts& counts() {
 
 namespace {
 
-// Small odd numbers: dereferencing one faults, or the alignment gives it away.
+// Small odd numbers: dereferencing one faults, or its alignment is wrong.
 struct Blocks {
   std::mutex mutex;
   std::map<uintptr_t, uint64_t> bytes;  // of each live handle

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A device that computes nothing: what a call costs on it is overhead. Its memory is a handle that nobody may add to
-// or dereference; it counts what it is asked.
+// A device that computes nothing: the cost of a call is overhead. Its memory is a handle that must not be offset or
+// dereferenced; it counts the requests.
 #include "tenon/sdk/plugin.h"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that return at once: what a call of one costs is the frame's.
+// Kernels that return at once: the cost of a call is the dispatcher's.
 #include "counts.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/ops/add.h"
@@ -23,7 +23,7 @@ tn_status done() {
 tn_status one(Call&, Tensor, Tensor) { return done(); }
 tn_status two(Call&, Tensor, Tensor, Tensor) { return done(); }
 tn_status add(Call&, Tensor, Tensor, Tensor, Scalar) { return done(); }
-// Not even counted: an atomic addition costs more than the frame.
+// Not even counted: an atomic addition costs more than the dispatcher.
 tn_status sub(Call&, Tensor, Tensor, Tensor, Scalar) { return TN_OK; }
 tn_status add_number(Call&, Tensor, Tensor, Scalar, Scalar) { return done(); }
 tn_status mul_number(Call&, Tensor, Tensor, Scalar) { return done(); }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A layout that core has never heard of, on the host and on a device whose memory the host cannot read.
+// A layout that core does not know, on the host and on a device whose memory the host cannot read.
 #include "tenon/core/layout.h"
 
 #include <sstream>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// An op that a plugin registers, and a dtype.
+// An operator and a dtype that a plugin registers.
 #include "tenon/core/op.h"
 #include "tenon/core/host_services.h"
 
@@ -23,7 +23,7 @@ TEST(OwnOp, IsCalledByItsName) {
   EXPECT_TRUE(call("acme::scale", {x.to("ref"), 3.0})[0].cpu().equal(x * 3));
 }
 
-TEST(OwnOp, RowsAreCalledByName) {
+TEST(OwnOp, OperatorsOfCoreAreCalledByName) {
   const Tensor x = tensor({1., 2.}, TensorOptions(kFloat));
   EXPECT_TRUE(call("add.Tensor", {x, x, 2})[0].equal(x * 3));
   EXPECT_EQ(call("topk", {x, 1}).size(), 2u);

@@ -67,7 +67,7 @@ TEST_F(Program, OneSeedGivesTheSameBitsOnAnyThreads) {
   EXPECT_NE(read("one/packages.svg"), read("two/packages.svg"));
 }
 
-// Whatever is installed here: it learns, or says why there is too little to learn.
+// With any set of installed packages it learns, or reports why there are too few.
 TEST_F(Program, ReadsThisMachine) {
   if (!fs::exists("/var/lib/dpkg/status")) GTEST_SKIP() << "not of the Debian family: no /var/lib/dpkg/status";
   int status = run("--status /var/lib/dpkg/status --epochs 20 --dots 100 --out '" + path("one") + "'");
@@ -88,7 +88,7 @@ TEST_F(Program, FaultsSayWhatToDo) {
   EXPECT_NE(fault("--status '" + path("list.xz") + "'").find("xz -dk"), std::string::npos);
   write("list.lz4", "\x04\x22\x4d\x18");
   EXPECT_NE(
-      fault("--status '" + path("list.lz4") + "'").find("list.lz4: is cut short inside its lz4 data. Fetch it anew"),
+      fault("--status '" + path("list.lz4") + "'").find("list.lz4: is cut short inside its lz4 data. Fetch it again"),
       std::string::npos);
   write("list.gz", "\x1f\x8b\x08garbage that no gzip file has");
   EXPECT_NE(fault("--status '" + path("list.gz") + "'").find("list.gz: cannot be read"), std::string::npos);
@@ -108,7 +108,7 @@ Graph small() {
   return g;
 }
 
-TEST(Model, AdjacencyIsNormalised) {
+TEST(Model, AdjacencyIsNormalized) {
   const double half = 0.5, mixed = 1 / std::sqrt(6), third = 1. / 3;
   auto symmetric = adjacency(small(), false, tenon::kCPU);
   ASSERT_EQ(symmetric.size(), 1u);
@@ -133,8 +133,8 @@ TEST(Model, GraphWithoutLinksIsLearned) {
   }
 }
 
-// Nothing in it is for the CPU alone.
-TEST(Model, LearnsAlikeOnAnotherDevice) {
+// The model is not limited to the CPU.
+TEST(Model, LearnsTheSameOnAnotherDevice) {
   std::vector<double> losses[2];
   Options options;
   options.epochs = 4;
@@ -168,7 +168,7 @@ TEST(Map, KeepsGroupsApart) {
 
 TEST(Report, TableLinesUp) {
   Graph g = small();
-  Judgement j;
+  Judgment j;
   j.confusion = {{1000, 234}, {0, 0}};
   std::string text = table(g, j);
   EXPECT_EQ(text,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Control files, whole and damaged, and the graph that is made of them.
+// Control files, valid and damaged, and the graph built from them.
 #include <gtest/gtest.h>
 #include <lz4frame.h>
 
@@ -99,7 +99,7 @@ TEST(Lz4, Frames) {
   EXPECT_EQ(unpack_lz4(frame("a") + frame("b"), 100), "ab");
 }
 
-TEST(Lz4, DamageIsSaid) {
+TEST(Lz4, DamageIsReported) {
   const std::string good = frame("twelve bytes");
   for (std::size_t n = 0; n < good.size(); ++n) {
     EXPECT_EQ(fault(good.substr(0, n)).empty(), n == 0) << n;
@@ -144,7 +144,7 @@ TEST(Graph, WhatManyProvideLinksNobody) {
   EXPECT_EQ(g.unanswered, 0);
 }
 
-TEST(Graph, TooLittleIsSaid) {
+TEST(Graph, TooLittleIsReported) {
   auto what = [](const std::vector<Package>& all) -> std::string {
     try {
       build(all, 2);
@@ -170,17 +170,17 @@ TEST(Graph, SplitHidesOfEachSection) {
   EXPECT_FALSE(std::binary_search(s.known.begin(), s.known.end(), s.hidden[0]));
 }
 
-TEST(Graph, NeighboursAreAskedForWhatIsKnownAlone) {
+TEST(Graph, NeighborsVoteWithKnownSectionsOnly) {
   auto g = build({package("a", "x", {"b", "c", "d"}), package("b", "y", {}), package("c", "y", {}),
                   package("d", "x", {}), package("e", "x", {}), package("f", "x", {"e"})},
                  2);
   Split s;
   s.known = {1, 2, 3, 4};
   s.hidden = {0, 5};
-  EXPECT_EQ(ask_neighbours(g, s), (std::vector<int64_t>{1, 0}));  // two of y beside one of x; one of x
+  EXPECT_EQ(ask_neighbors(g, s), (std::vector<int64_t>{1, 0}));  // two of y and one of x; one of x
   s.known = {1, 2};
   s.hidden = {0, 3, 4, 5};
-  EXPECT_EQ(ask_neighbours(g, s), (std::vector<int64_t>{1, 1, 1, 1}));  // the largest where none is known
+  EXPECT_EQ(ask_neighbors(g, s), (std::vector<int64_t>{1, 1, 1, 1}));  // the largest where none is known
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "tenon/core/dispatch.h"
 #include "tests/support.h"
 #include "tools/check/device.h"
-#include "tools/check/row.h"
+#include "tools/check/operator_check.h"
 
 namespace tenon {
 namespace {
@@ -23,7 +23,7 @@ std::string staged() {
   return out;
 }
 
-// What level 2 of `tenon check` asks.
+// The requirements of level 2 of `tenon check`.
 TEST(Primitives, TrainAnMlp) { EXPECT_EQ(check::check_mlp(check::find_place("prim")), ""); }
 TEST(Primitives, TrainAConvolutionalNet) { EXPECT_EQ(check::check_conv_net(check::find_place("prim")), ""); }
 
@@ -48,7 +48,7 @@ TEST(Primitives, DrawTheBitsOfTheHost) {
   for (std::size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(test::same_bits(host[i], prim[i])) << "draw " << i;
 }
 
-std::map<core::ServedBy, core::Candidate> candidates(const char* op, const char* device) {
+std::map<core::ServedBy, core::Candidate> list_candidates(const char* op, const char* device) {
   std::map<core::ServedBy, core::Candidate> out;
   const int slot = core::device_slot(Device(device).type());
   for (const core::Candidate& c : core::explain(core::get_op(op), slot, kFloat)) out.emplace(c.by, c);
@@ -56,18 +56,18 @@ std::map<core::ServedBy, core::Candidate> candidates(const char* op, const char*
 }
 
 // exp decomposes into prim_unary on a device that has it, and prim_unary into exp on the host: never both on one.
-TEST(Primitives, DecomposeOneWayOnADevice) {
-  EXPECT_TRUE(candidates("exp", "prim").at(core::ServedBy::Decomposition).serves);
-  EXPECT_TRUE(candidates("_softmax", "prim").at(core::ServedBy::Decomposition).serves);
-  EXPECT_FALSE(candidates("prim_unary", "prim").at(core::ServedBy::Decomposition).serves);
-  EXPECT_FALSE(candidates("exp", "cpu").at(core::ServedBy::Decomposition).serves);
-  EXPECT_TRUE(candidates("prim_unary", "cpu").at(core::ServedBy::Decomposition).serves);
+TEST(Primitives, DecomposeInOneDirectionOnADevice) {
+  EXPECT_TRUE(list_candidates("exp", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_TRUE(list_candidates("_softmax", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_FALSE(list_candidates("prim_unary", "prim").at(core::ServedBy::Decomposition).serves);
+  EXPECT_FALSE(list_candidates("exp", "cpu").at(core::ServedBy::Decomposition).serves);
+  EXPECT_TRUE(list_candidates("prim_unary", "cpu").at(core::ServedBy::Decomposition).serves);
 }
 
 TEST(Primitives, ADeviceWithoutThemIsServedByTheHost) {
-  const auto of = candidates("_softmax", "ref");
-  EXPECT_FALSE(of.at(core::ServedBy::Decomposition).serves);
-  test::expect_words(of.at(core::ServedBy::Decomposition).reason, {"needs all primitives", "no kernel for"});
+  const auto candidates = list_candidates("_softmax", "ref");
+  EXPECT_FALSE(candidates.at(core::ServedBy::Decomposition).serves);
+  test::expect_words(candidates.at(core::ServedBy::Decomposition).reason, {"needs all primitives", "no kernel for"});
 }
 
 }  // namespace

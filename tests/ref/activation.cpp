@@ -79,7 +79,7 @@ tn_status hardtanh(Call&, Tensor out, Tensor self, Scalar low, Scalar high) {
 Real as_element(const Scalar& s, DType d) {
   if (tenon::sdk::is_floating(d)) return number(s);
   const Real v = number(s), cut = std::trunc(v), size = std::fabs(cut);
-  // A whole number below zero wraps in an unsigned dtype, if only its size fits.
+  // An integer below zero wraps in an unsigned dtype, if only its size fits.
   if (wrapped(cut, d) != cut ? s.is_float() || wrapped(size, d) != size : v < 0 && d.code == TN_UINT) {
     throw tenon::sdk::Error(TN_ERROR_VALUE, "value ", static_cast<double>(number(s)),
                             " cannot be converted to the dtype without overflow");

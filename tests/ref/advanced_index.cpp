@@ -33,7 +33,7 @@ int64_t inside(int64_t i, int64_t size, std::size_t dim) {
   return i < 0 ? i + size : i;
 }
 
-// One entry a dimension of self: a mask becomes the positions of what is not zero in it.
+// One entry per dimension of self: a mask becomes the positions of what is not zero in it.
 std::vector<Positions> positions_of(const Tensor& self, TensorList indices) {
   std::vector<Positions> out;
   for (int64_t k = 0; k < indices.size(); ++k) {
@@ -81,7 +81,7 @@ class Plan {
         s = p.sizes[k];
       }
     }
-    if (n > 0 && last - begin_ + 1 != n) begin_ = 0;  // not neighbours: their dimensions go to the front
+    if (n > 0 && last - begin_ + 1 != n) begin_ = 0;  // not neighbors: their dimensions go to the front
     std::size_t rest = 0;
     for (std::size_t d = 0; d < positions_.size(); ++d) {
       if (positions_[d].given) continue;

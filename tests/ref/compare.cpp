@@ -29,7 +29,7 @@ using namespace tenon::ref;
 
 int64_t bits(Real x) { return to_int(x); }
 
-// Nothing is written before every count is known to be good.
+// Nothing is written before every count is checked.
 void check_count(Real n, DType d) {
   if (n < 0 || n >= Real(8 * tenon::sdk::item_size(d))) {
     throw tenon::sdk::Error(TN_ERROR_VALUE, "a shift count is negative or not less than the number of bits");

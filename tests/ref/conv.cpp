@@ -15,7 +15,7 @@ struct Geometry {
   int64_t groups;
 };
 
-// A list of one number stands for all dimensions.
+// A list of one integer stands for all dimensions.
 int64_t of(Ints list, int64_t d) { return list[list.size() == 1 ? 0 : d]; }
 
 // f(position in input, position in weight, position in output) for each product of out[n, o, y] += in[n, c, x] * w.

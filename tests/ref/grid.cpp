@@ -91,7 +91,7 @@ Real keys_slope(Real x) {
   return x < 2 ? sign * (3 * a * x * x - 10 * a * x + 8 * a) : 0;
 }
 
-// A neighbour, its weight, and how fast that changes with the coordinate.
+// A neighbor, its weight, and how fast that changes with the coordinate.
 struct Part {
   Real at, weight, slope;
 };
@@ -113,14 +113,14 @@ std::vector<Part> parts(const Grid& g, Real coordinate, int64_t n) {
   return out;
 }
 
-struct Neighbour {
+struct Neighbor {
   Index position;  // in the input
   Real weight;
   std::vector<Real> slopes;  // by spatial dimension
 };
 
-// All neighbours inside of the input, for position o of the output.
-std::vector<Neighbour> neighbours(const Grid& g, Tensor input, Tensor grid, const Index& o) {
+// All neighbors inside of the input, for position o of the output.
+std::vector<Neighbor> neighbors(const Grid& g, Tensor input, Tensor grid, const Index& o) {
   const int nd = input.ndim() - 2;
   Index place(o.begin() + 2, o.end());
   place.insert(place.begin(), o[0]);
@@ -132,9 +132,9 @@ std::vector<Neighbour> neighbours(const Grid& g, Tensor input, Tensor grid, cons
     place.pop_back();
     counts.push_back(static_cast<int64_t>(dims.back().size()));
   }
-  std::vector<Neighbour> out;
+  std::vector<Neighbor> out;
   each(Ints(counts.data(), nd), [&](const Index& k) {
-    Neighbour n{{o[0], o[1]}, 1, std::vector<Real>(at(nd), 1)};
+    Neighbor n{{o[0], o[1]}, 1, std::vector<Real>(at(nd), 1)};
     for (int d = 0; d < nd; ++d) {
       const Part& p = dims[at(d)][at(k[at(d)])];
       if (!(p.at >= 0 && p.at < Real(input.size(d + 2)))) return;
@@ -150,7 +150,7 @@ std::vector<Neighbour> neighbours(const Grid& g, Tensor input, Tensor grid, cons
 tn_status sample(Call&, Tensor out, Tensor input, Tensor grid, int64_t mode, int64_t border, bool align_corners) {
   each(out.sizes(), [&](const Index& o) {
     Real sum = 0;
-    for (const Neighbour& n : neighbours({mode, border, align_corners}, input, grid, o)) {
+    for (const Neighbor& n : neighbors({mode, border, align_corners}, input, grid, o)) {
       sum += n.weight * get(input, n.position);
     }
     put(out, o, sum);
@@ -166,7 +166,7 @@ tn_status sample_backward(Call&, Tensor grad_input, Tensor grad_grid, Tensor gra
     Index place(o.begin() + 1, o.end());
     place[0] = o[0];
     place.push_back(0);
-    for (const Neighbour& n : neighbours({mode, border, align_corners}, input, grid, o)) {
+    for (const Neighbor& n : neighbors({mode, border, align_corners}, input, grid, o)) {
       by_input[n.position] += n.weight * g;
       for (std::size_t d = 0; d < n.slopes.size(); ++d) {
         place.back() = static_cast<int64_t>(n.slopes.size() - 1 - d);

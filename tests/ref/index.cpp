@@ -139,7 +139,7 @@ tn_status scatter_add(Call&, Tensor out, Tensor self, int64_t d, Tensor index, T
   return TN_OK;
 }
 
-// What `reduce` makes of all that goes to one place, in order.
+// Reduces all that goes to one position by `reduce`, in order.
 Real fold(std::string_view reduce, const std::vector<Real>& v, DType dtype) {
   const bool whole = !tenon::sdk::is_floating(dtype);
   Real r = v[0];

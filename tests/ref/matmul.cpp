@@ -40,7 +40,7 @@ tn_status multiply(Call&, Tensor out, Tensor a, Tensor b) {
 tn_status multiply_add(Call&, Tensor out, Tensor self, Tensor a, Tensor b, Scalar beta, Scalar alpha) {
   const Real fb = factor(beta, out.dtype()), fa = factor(alpha, out.dtype());
   each(out.sizes(), [&](const Index& i) {
-    // A beta of zero takes no NaN over.
+    // With a beta of zero NaN does not propagate.
     const Real base = fb == 0 ? 0 : fb * get_broadcast(self, i);
     put(out, i, base + fa * product(a, b, i));
   });

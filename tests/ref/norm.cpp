@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation: each group's mean and deviation in two passes.
+// Normalization: each group's mean and deviation in two passes.
 #include <functional>
 
 #include "number.h"

@@ -19,7 +19,7 @@ int64_t flat(const Index& i, Ints sizes) {
   return f;
 }
 
-// One norm: the group that an element is normalised in, and the weight that scales it.
+// One norm: the group that an element is normalized in, and the weight that scales it.
 struct Norm {
   Tensor grad, input;
   OptTensor weight;

@@ -101,15 +101,15 @@ void each(Ints sizes, F&& f) {
 }
 
 inline Real number(const Scalar& s) { return s.is_float() ? Real{s.to<double>()} : Real(s.to<int64_t>()); }
-// A factor of a whole result is whole itself: its fraction is cut off.
+// A factor of an integer result is an integer itself: its fraction is cut off.
 inline Real factor(const Scalar& s, DType d) { return sdk::is_floating(d) ? number(s) : std::trunc(number(s)); }
-// The element that a number becomes.
+// Converts a number to an element.
 inline Real wrapped(Real v, DType d) {
   char element[8] = {};
   store(d, element, v);
   return load(d, element);
 }
-// A number in the place of a tensor becomes an element of an integer dtype, and wraps like one.
+// A scalar in place of a tensor is converted to an integer dtype and wraps like its elements.
 inline Real operand(const Scalar& s, DType d) { return sdk::is_floating(d) ? number(s) : wrapped(number(s), d); }
 inline std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sorting, selecting, searching, and what needs to know how many there are.
+// Sorting, selecting, searching, and operators whose results depend on a count.
 #include <algorithm>
 
 #include "number.h"

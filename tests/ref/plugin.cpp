@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The reference: naive loops in long double over memory of its own that the host may not read. Built from abi/ and
-// sdk/ alone, it is also the proof that those suffice.
+// The reference: naive loops in long double over device memory that the host may not read. It is built from abi/ and
+// sdk/ alone, which proves that those suffice.
 #include "tenon/sdk/plugin.h"
 
 #include "device.h"

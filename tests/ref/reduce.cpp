@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: each result looks at every element that belongs to it.
+// Reductions: each result reads every element that belongs to it.
 #include <algorithm>
 
 #include "number.h"
@@ -26,7 +26,7 @@ using tenon::sdk::wrap_dim;
 using MaybeDType = std::optional<DType>;
 using MaybeInts = std::optional<Ints>;
 
-// Which dimensions go. None given, or an empty list: all.
+// The dimensions to reduce. None given, or an empty list: all.
 std::vector<bool> reduced(const Tensor& t, const int64_t* dims, int64_t n) {
   std::vector<bool> out(at(t.ndim()), n == 0);
   for (int64_t k = 0; k < n; ++k) {
@@ -74,7 +74,7 @@ Real product(const Group& g) {
   for (Real v : g) s *= v;
   return s;
 }
-// NaN wins.
+// NaN propagates.
 std::size_t where_extreme(const Group& g, bool greatest) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
@@ -167,7 +167,7 @@ tn_status any_dim(Call&, Tensor out, Tensor self, int64_t dim, bool) {
   return reduce(out, self, reduced(self, &dim, 1), some);
 }
 
-// Without a list all dimensions go; of an empty one none.
+// Without a list all dimensions are reduced; with an empty one none.
 std::vector<bool> listed(const Tensor& t, const MaybeInts& dims) {
   if (dims && dims->size() == 0) return std::vector<bool>(at(t.ndim()), false);
   return reduced(t, dims);

@@ -89,12 +89,12 @@ Parts Cubic(const Line& l, int64_t o) {
 }
 
 Parts wide(const Line& l, int64_t o, Real (*kernel)(Real), Real radius) {
-  const Real stretch = std::max(Real(1), l.step()), centre = l.step() * (Real(o) + 0.5L);
+  const Real stretch = std::max(Real(1), l.step()), center = l.step() * (Real(o) + 0.5L);
   Parts p;
   Real sum = 0;
   for (int64_t i = 0; i < l.in; ++i) {
-    if (Real(i) + 0.5L <= centre - radius * stretch || Real(i) + 0.5L >= centre + radius * stretch) continue;
-    p.push_back({i, kernel((Real(i) + 0.5L - centre) / stretch)});
+    if (Real(i) + 0.5L <= center - radius * stretch || Real(i) + 0.5L >= center + radius * stretch) continue;
+    p.push_back({i, kernel((Real(i) + 0.5L - center) / stretch)});
     sum += p.back().weight;
   }
   for (Part& part : p) part.weight /= sum;
@@ -105,7 +105,8 @@ Parts WideCubic(const Line& l, int64_t o) { return wide(l, o, &soft_keys, 2); }
 
 using Rule = Parts (*)(const Line&, int64_t);
 
-// f(position in the small tensor `in`, weight) for all that element o of the resampled tensor `out` is made of.
+// f(position in the small tensor `in`, weight) for each element that contributes to element o of the resampled tensor
+// `out`.
 template <class F>
 void each_part(Tensor in, Tensor out, const Index& o, Rule rule, bool align_corners,
                const std::vector<OptFloat>& scales, F f) {

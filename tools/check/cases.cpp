@@ -13,11 +13,11 @@ namespace {
 
 using oracle::json;
 
-constexpr std::size_t kLargest = 4000;  // elements of one argument
+constexpr std::size_t kMaxElements = 4000;  // elements of one argument
 
 std::string base_name(std::string_view name) { return std::string(name.substr(0, name.find('.'))); }
 
-std::string row_name(const json& c) {
+std::string operator_name(const json& c) {
   std::string schema = c.at("schema").get<std::string>();
   return schema.substr(schema.find("::") + 2, schema.find('(') - schema.find("::") - 2);
 }
@@ -66,7 +66,7 @@ Spec from_case(const core::Op& op, const std::shared_ptr<oracle::CaseFile>& file
     if (op.args[i].type == core::ArgType::Device) s.device_arg = i;
   }
   s.given = given;
-  s.keep = file;
+  s.owner = file;
   return s;
 }
 
@@ -87,7 +87,7 @@ bool too_many_dimensions(const json& args, const oracle::CaseFile& file) {
   });
 }
 
-std::size_t largest(Spec& s) {
+std::size_t count_largest(Spec& s) {
   std::size_t n = 0;
   each_values(s, [&](const SpecArg&, const Values& v) { n = std::max(n, v.real.size()); });
   return n;
@@ -102,21 +102,21 @@ bool same_arguments(const core::Op& a, const core::Op& b) {
   return true;
 }
 
-constexpr std::size_t kBrief = 300;  // elements of one argument in a text
+constexpr std::size_t kMaxTextElements = 300;  // elements of one argument in a text
 
 // "2x3", and what the elements are. Empty where that has no text.
 std::string tensor_text(const json& ref, const oracle::CaseFile& file) {
   if (ref.is_null()) return "none";
   if (!oracle::CaseFile::is_ref(ref)) return {};
   const Values v = file.values(ref);
-  if (v.real.size() > kBrief) return {};
+  if (v.real.size() > kMaxTextElements) return {};
   std::string out;
   for (int64_t n : v.sizes) out += core::join(out.empty() ? "" : "x", n);
   if (out.empty()) out = "0d";
   if (v.dtype == kBool) return out + "?";
   if (!isFloatingType(v.dtype)) {
-    const int64_t most = v.exact.empty() ? 0 : *std::max_element(v.exact.begin(), v.exact.end());
-    return core::join(out, "<", std::max<int64_t>(most, 0) + 1);
+    const int64_t max = v.exact.empty() ? 0 : *std::max_element(v.exact.begin(), v.exact.end());
+    return core::join(out, "<", std::max<int64_t>(max, 0) + 1);
   }
   const auto within = [&](double low, double high) {
     return std::all_of(v.real.begin(), v.real.end(), [=](double x) { return low <= x && x <= high; });
@@ -169,30 +169,30 @@ std::vector<Spec> CaseLibrary::read(const core::Op& op, const core::Op& donor, b
   for (const std::string& path : it->second) {
     auto file = std::make_shared<oracle::CaseFile>(path);
     for (const json& c : file->cases()) {
-      if (!c.contains("schema") || c.contains("raises") != raises || row_name(c) != donor.name) continue;
+      if (!c.contains("schema") || c.contains("raises") != raises || operator_name(c) != donor.name) continue;
       if (!seen.insert(signature(c.at("args"), *file)).second) continue;
-      if (raises && too_many_dimensions(c.at("args"), *file)) continue;  // no such tensor can be made
+      if (raises && too_many_dimensions(c.at("args"), *file)) continue;  // such a tensor cannot be created
       Spec s = from_case(op, file, c);
       if (&op != &donor) s.valid = false;
-      if (largest(s) <= kLargest) out.push_back(std::move(s));
+      if (count_largest(s) <= kMaxElements) out.push_back(std::move(s));
     }
   }
   return out;
 }
 
-std::vector<Spec> CaseLibrary::specs(const core::Op& op, std::size_t most) const {
+std::vector<Spec> CaseLibrary::specs(const core::Op& op, std::size_t max_count) const {
   std::vector<Spec> out = read(op, op, false);
   for (bool family : {true, false}) {
     for (int i = 0; i < core::op_count() && out.empty(); ++i) {
       const core::Op& donor = core::op_at(i);
-      bool kin = std::string_view(donor.family) == op.family;
-      if (kin == family && same_arguments(op, donor)) out = read(op, donor, false);
+      bool same_family = std::string_view(donor.family) == op.family;
+      if (same_family == family && same_arguments(op, donor)) out = read(op, donor, false);
     }
   }
   // float64 first: its values mean something in every other dtype.
   std::stable_sort(out.begin(), out.end(),
                    [](const Spec& a, const Spec& b) { return (a.main == kDouble) > (b.main == kDouble); });
-  if (out.size() > most) out.erase(out.begin() + static_cast<std::ptrdiff_t>(most), out.end());
+  if (out.size() > max_count) out.erase(out.begin() + static_cast<std::ptrdiff_t>(max_count), out.end());
   return out;
 }
 
@@ -204,7 +204,7 @@ std::vector<std::string> CaseLibrary::texts(const core::Op& op) const {
     for (const std::string& path : it->second) {
       const oracle::CaseFile file(path);
       for (const json& c : file.cases()) {
-        if (!c.contains("schema") || c.contains("raises") || row_name(c) != donor.name) continue;
+        if (!c.contains("schema") || c.contains("raises") || operator_name(c) != donor.name) continue;
         std::string text = text_of(op, c.at("args"), file);
         if (!text.empty() && std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
       }
@@ -214,8 +214,8 @@ std::vector<std::string> CaseLibrary::texts(const core::Op& op) const {
   for (bool family : {true, false}) {
     for (int i = 0; i < core::op_count() && out.empty(); ++i) {
       const core::Op& donor = core::op_at(i);
-      const bool kin = std::string_view(donor.family) == op.family;
-      if (kin == family && same_arguments(op, donor)) read_texts(donor);
+      const bool same_family = std::string_view(donor.family) == op.family;
+      if (same_family == family && same_arguments(op, donor)) read_texts(donor);
     }
   }
   // Calls without integers first: their tensors take every dtype.

@@ -27,7 +27,7 @@ void run_again(const Cell& cell, const Spec& spec, const Results& first, Finding
   core::set_num_threads(2);
 }
 
-// The row raised an Error.
+// The operator raised an Error.
 void judge_refusal(const Cell& cell, const Truth& truth, const Error& e, Place reference, Findings& out) {
   bool must_work = cell.spec.valid && cell.dtype == cell.spec.main && cell.memory == Memory::Contiguous;
   tn_status expected = truth.refusal.empty() ? refusal_in_layout(cell, truth, reference) : truth.refusal_code;
@@ -53,7 +53,7 @@ Results call_and_wait(const Cell& cell, Built& inputs) {
 
 }  // namespace
 
-Results call_row(const core::Op& op, const tn_value* in) {
+Results call_operator(const core::Op& op, const tn_value* in) {
   core::manual_seed(7);
   std::vector<core::OwnedValue> values(op.n_results);
   op.row_call.load()(in, values.data());
@@ -69,7 +69,7 @@ bool addresses_storage(const core::Op& op) {
                      [](const core::ArgInfo& a) { return std::string_view(a.name) == "storage_offset"; });
 }
 
-tn_value nobodys_dtype() {
+tn_value unknown_dtype() {
   tn_value v{TN_TAG_DTYPE, 0, {}};
   v.u.dtype = {255, 8, 1};
   return v;
@@ -83,7 +83,7 @@ Results collect(const core::Op& op, const Built& inputs, Results results) {
 }
 
 Results call_and_collect(const core::Op& op, Built& inputs) {
-  return collect(op, inputs, call_row(op, inputs.values()));
+  return collect(op, inputs, call_operator(op, inputs.values()));
 }
 
 tn_value device_value(Place place) {
@@ -92,7 +92,7 @@ tn_value device_value(Place place) {
   return v;
 }
 
-tn_value nobodys_device() {
+tn_value unknown_device() {
   tn_value v{TN_TAG_DEVICE, 0, {}};
   v.u.device = {TN_DEVICE_FOREIGN + 4000, 0};
   return v;

@@ -27,37 +27,37 @@ Findings run_cell(const Cell& cell, Place reference, bool forms);
 Findings run_large(const Cell& cell);
 // Central differences in float64, first and second order.
 Findings run_gradients(const core::Op& op, const Spec& spec, Memory memory);
-// The row's first sample with an argument that it must refuse: undefined, or on `elsewhere`.
+// The operator's first sample with an argument that it must refuse: undefined, or on `elsewhere`.
 Findings run_bad_arguments(const Cell& cell, Place elsewhere);
-// The same with one tensor of another shape: refused, or served as the reference does.
+// The same with one tensor of another shape: refused, or the reference's result.
 Findings run_other_shapes(const Cell& cell, Place reference);
 // What holds of a call as a whole: properties from Schema on.
 Findings run_whole(const Cell& cell, Place elsewhere);
-// What a device is asked beside the host: properties from Sentinels on.
-Findings run_guest(const Cell& cell);
-// A dtype that the row does not claim.
+// The properties from Sentinels on, of a device under test.
+Findings run_tested_device(const Cell& cell);
+// A dtype that the operator does not claim.
 Findings run_unclaimed(const Cell& cell);
-// A call of which tests/oracle says that it is refused.
+// A call that tests/oracle lists as refused.
 Findings run_refused(const core::Op& op, const Spec& spec);
 
-// Every form with an output or input of its own: `expected` is what the function gave.
+// Every form with an output or input of its own: `expected` is the function's result.
 void run_forms(const Cell& cell, const Results& expected, Place elsewhere, Findings& out);
 
 // Draws the same random numbers each time.
-Results call_row(const core::Op& op, const tn_value* in);
-// What the row left in those of its arguments that it writes goes behind the results.
+Results call_operator(const core::Op& op, const tn_value* in);
+// What the operator left in those of its arguments that it writes is appended to the results.
 Results collect(const core::Op& op, const Built& inputs, Results results);
 Results call_and_collect(const core::Op& op, Built& inputs);
 tn_value device_value(Place place);
-// A device and a dtype of which nobody has heard.
-tn_value nobodys_device();
-tn_value nobodys_dtype();
+// A device and a dtype that do not exist.
+tn_value unknown_device();
+tn_value unknown_dtype();
 // The first difference in number, dtypes, sizes or strides; empty if there is none.
 std::string other_geometry(const Results& a, const Results& b);
 bool mutates(const core::Op& op);
-// What it gives depends on how its argument lies in memory.
+// Its result depends on the memory layout of its argument.
 bool addresses_storage(const core::Op& op);
-// The name of an argument that `before` does not describe any more and that the row does not write.
+// The name of an argument that `before` does not describe any more and that the operator does not write.
 std::string changed(const core::Op& op, const Built& inputs, const std::vector<std::vector<char>>& before);
 // Elements as bytes, row-major.
 std::vector<std::vector<char>> bits(const Results& results);

@@ -56,7 +56,7 @@ bool same_bytes(core::TensorImpl& a, core::TensorImpl& b) {
   return a.numel == b.numel && std::memcmp(a.host_data(), b.host_data(), static_cast<std::size_t>(a.numel)) == 0;
 }
 
-core::Impl part(const core::Impl& t, int64_t begin, int64_t n) {
+core::Impl byte_range(const core::Impl& t, int64_t begin, int64_t n) {
   const int64_t one = 1;
   return core::TensorImpl::make(kUInt8, t->storage, t->byte_offset() + static_cast<uint64_t>(begin), 1, &n, &one);
 }
@@ -66,15 +66,15 @@ std::string check_memory(Place place) {
   std::vector<std::pair<core::Impl, core::Impl>> kept;
   int seed = 1;
   for (int64_t n : {1, 3, 64, 511, 512, 513, 4096, 100003, 3 << 20, 25 << 20}) {
-    core::Impl host = host_bytes(n, ++seed), there = device_bytes(place, n);
-    core::copy(*there, *host);
-    kept.emplace_back(host, there);
+    core::Impl host = host_bytes(n, ++seed), remote = device_bytes(place, n);
+    core::copy(*remote, *host);
+    kept.emplace_back(host, remote);
     core::Impl passing = device_bytes(place, n);
     core::copy(*passing, *host_bytes(n, 99));
   }
-  for (const auto& [host, there] : kept) {
+  for (const auto& [host, remote] : kept) {
     core::Impl back = host_bytes(host->numel, 0);
-    core::copy(*back, *there);
+    core::copy(*back, *remote);
     if (!same_bytes(*back, *host)) return core::join("a block of ", host->numel, " bytes does not keep its bytes");
   }
   kept.clear();
@@ -82,28 +82,28 @@ std::string check_memory(Place place) {
   return "";
 }
 
-// Host to device, on the device and back, from and to the middle of blocks; no byte beside them moves.
+// Host to device, on the device and back, from and to the middle of blocks; no other byte changes.
 std::string check_copies(Place place) {
   constexpr int64_t kSize = 5000;
   struct {
     int64_t from, to, n;
-  } constexpr kWays[] = {{0, 0, kSize}, {1, 2, 3}, {17, 1024, 511}, {4096, 1, 900}, {4999, 0, 1}};
-  for (const auto& way : kWays) {
+  } constexpr kRanges[] = {{0, 0, kSize}, {1, 2, 3}, {17, 1024, 511}, {4096, 1, 900}, {4999, 0, 1}};
+  for (const auto& range : kRanges) {
     core::Impl a = host_bytes(kSize, 1), b = host_bytes(kSize, 120);
-    core::Impl there_a = device_bytes(place, kSize), there_b = device_bytes(place, kSize);
-    core::copy(*there_a, *a);
-    core::copy(*there_b, *b);
-    core::copy(*part(there_b, way.to, way.n), *part(there_a, way.from, way.n));
-    std::memcpy(b->host_data() + way.to, a->host_data() + way.from, static_cast<std::size_t>(way.n));
+    core::Impl remote_a = device_bytes(place, kSize), remote_b = device_bytes(place, kSize);
+    core::copy(*remote_a, *a);
+    core::copy(*remote_b, *b);
+    core::copy(*byte_range(remote_b, range.to, range.n), *byte_range(remote_a, range.from, range.n));
+    std::memcpy(b->host_data() + range.to, a->host_data() + range.from, static_cast<std::size_t>(range.n));
     core::Impl back = host_bytes(kSize, 0);
-    core::copy(*back, *there_b);
-    const std::string what = core::join(way.n, " bytes from offset ", way.from, " to ", way.to);
+    core::copy(*back, *remote_b);
+    const std::string what = core::join(range.n, " bytes from offset ", range.from, " to ", range.to);
     if (!same_bytes(*back, *b)) return core::join("on the device, ", what, ": other bytes arrive, or elsewhere");
-    core::copy(*part(there_b, way.to, way.n), *part(back, way.from, way.n));
-    std::memmove(b->host_data() + way.to, b->host_data() + way.from, static_cast<std::size_t>(way.n));
+    core::copy(*byte_range(remote_b, range.to, range.n), *byte_range(back, range.from, range.n));
+    std::memmove(b->host_data() + range.to, b->host_data() + range.from, static_cast<std::size_t>(range.n));
     core::Impl again = host_bytes(kSize, 0);
-    core::copy(*part(again, way.from, way.n), *part(there_b, way.to, way.n));
-    if (!same_bytes(*part(again, way.from, way.n), *part(b, way.to, way.n))) {
+    core::copy(*byte_range(again, range.from, range.n), *byte_range(remote_b, range.to, range.n));
+    if (!same_bytes(*byte_range(again, range.from, range.n), *byte_range(b, range.to, range.n))) {
       return core::join("from the host and back, ", what, ": other bytes arrive");
     }
   }
@@ -116,17 +116,17 @@ std::string check_fill(Place place) {
   for (uint32_t pattern : {1u, 2u, 4u, 8u}) {
     constexpr int64_t kSize = 256;
     const unsigned char bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    core::Impl there = device_bytes(place, kSize), expected = host_bytes(kSize, 3), back = host_bytes(kSize, 0);
-    core::copy(*there, *expected);
+    core::Impl remote = device_bytes(place, kSize), expected = host_bytes(kSize, 3), back = host_bytes(kSize, 0);
+    core::copy(*remote, *expected);
     const uint64_t count = 5, offset = 32;
     core::check_device(place.slot, place.index, "fill",
-                       api.fill(api.context, place.index, there->view.data, there->view.byte_offset + offset, bytes,
+                       api.fill(api.context, place.index, remote->view.data, remote->view.byte_offset + offset, bytes,
                                 pattern, count, nullptr));
     core::synchronize(place.slot, place.index);
     for (uint64_t k = 0; k < count * pattern; ++k) {
       expected->host_data()[offset + k] = static_cast<char>(bytes[k % pattern]);
     }
-    core::copy(*back, *there);
+    core::copy(*back, *remote);
     if (!same_bytes(*back, *expected)) return core::join("patterns of ", pattern, " bytes: other bytes than expected");
   }
   return "";
@@ -153,12 +153,12 @@ struct Event {
   tn_event* event = nullptr;
 };
 
-// The stream of this thread, for a while.
-struct OnStream {
-  OnStream(Place place, tn_stream* s) : place(place), before(core::current_stream(place.slot, place.index)) {
+// Sets the stream of this thread for a scope.
+struct StreamGuard {
+  StreamGuard(Place place, tn_stream* s) : place(place), before(core::current_stream(place.slot, place.index)) {
     core::set_current_stream(place.slot, place.index, s);
   }
-  ~OnStream() { core::set_current_stream(place.slot, place.index, before); }
+  ~StreamGuard() { core::set_current_stream(place.slot, place.index, before); }
   Place place;
   tn_stream* before;
 };
@@ -167,12 +167,12 @@ constexpr int64_t kMany = 1 << 18;
 constexpr int kSteps = 20;
 
 // Adds one twenty times; each call needs the one before it.
-Tensor chain(Tensor x) {
+Tensor add_many(Tensor x) {
   for (int k = 0; k < kSteps; ++k) x = x.add(1);
   return x;
 }
 
-std::string wrong_sum(const Tensor& on_device) {
+std::string check_sum(const Tensor& on_device) {
   const Tensor host = on_device.cpu();
   const double low = host.min().item<double>(), high = host.max().item<double>();
   if (low == 1 + kSteps && high == 1 + kSteps) return "";
@@ -187,19 +187,19 @@ TensorOptions options_of(Place place) {
 // Kernels and then a copy on one stream.
 std::string check_stream(Place place) {
   const tn_device_api& api = *core::device_entry(place.slot).api;
-  if (!api.stream_create || !api.stream_destroy) return wrong_sum(chain(full({kMany}, 1., options_of(place))));
+  if (!api.stream_create || !api.stream_destroy) return check_sum(add_many(full({kMany}, 1., options_of(place))));
   Stream s(api, place);
   std::string wrong;
   {
-    OnStream on(place, s.stream);
-    wrong = wrong_sum(chain(full({kMany}, 1., options_of(place))));
+    StreamGuard guard(place, s.stream);
+    wrong = check_sum(add_many(full({kMany}, 1., options_of(place))));
     core::synchronize(place.slot, place.index);
   }
   core::cache_trim(place.slot, place.index);
   return wrong;
 }
 
-// One stream computes, another one waits for its event and goes on from there.
+// One stream computes, another one waits for its event and continues.
 std::string check_events(Place place) {
   const tn_device_api& api = *core::device_entry(place.slot).api;
   if (!api.stream_create || !api.stream_destroy) return "?the device has no streams";
@@ -211,15 +211,15 @@ std::string check_events(Place place) {
   {
     Tensor x, y;
     {
-      OnStream on(place, one.stream);
-      x = chain(full({kMany}, 1 - double{kSteps}, options_of(place)));
+      StreamGuard guard(place, one.stream);
+      x = add_many(full({kMany}, 1 - double{kSteps}, options_of(place)));
       core::check_device(place.slot, place.index, "event_record",
                          api.event_record(api.context, place.index, ready.event, one.stream));
     }
-    OnStream on(place, two.stream);
+    StreamGuard guard(place, two.stream);
     core::check_device(place.slot, place.index, "event_wait",
                        api.event_wait(api.context, place.index, ready.event, two.stream));
-    wrong = wrong_sum(chain(x));
+    wrong = check_sum(add_many(x));
     core::synchronize(place.slot, place.index);
     int32_t done = 1;
     if (api.event_query) {
@@ -233,7 +233,7 @@ std::string check_events(Place place) {
   return wrong;
 }
 
-std::string not_native(Place place, const char* op) {
+std::string why_not_native(Place place, const char* op) {
   std::string out;
   for (ScalarType t : {kFloat, kInt32, kBool}) {
     for (const core::Candidate& c : core::explain(core::get_op(op), place.slot, t)) {
@@ -245,7 +245,7 @@ std::string not_native(Place place, const char* op) {
 }
 
 std::string check_native_fill(Place place) {
-  std::string wrong = not_native(place, "fill.Scalar");
+  std::string wrong = why_not_native(place, "fill.Scalar");
   if (!wrong.empty()) return wrong;
   Tensor x = full({6, 8}, 1., options_of(place)), part = x.t().slice(0, 1, 7, 2);
   const uint64_t copies = copies_of_device();
@@ -258,13 +258,13 @@ std::string check_native_fill(Place place) {
 }
 
 std::string check_native_copy(Place place) {
-  std::string wrong = not_native(place, "copy");
+  std::string wrong = why_not_native(place, "copy");
   if (!wrong.empty()) return wrong;
   const Tensor host = arange(48).reshape({6, 8});
-  const Tensor there = host.to(options_of(place).device());
+  const Tensor remote = host.to(options_of(place).device());
   for (ScalarType to : {kFloat, kInt32, kBool, kLong}) {
     Tensor out = zeros({8, 3}, options_of(place).dtype(to));
-    const Tensor from = there.t().slice(1, 0, 6, 2);
+    const Tensor from = remote.t().slice(1, 0, 6, 2);
     const uint64_t copies = copies_of_device();
     out.copy_(from);
     if (copies_of_device() != copies) {
@@ -278,7 +278,7 @@ std::string check_native_copy(Place place) {
   return "";
 }
 
-// In float32, or the integers that a primitive gives instead.
+// In float32, or int32 for primitives without floating dtypes.
 std::string check_primitives(Place place) {
   std::string missing;
   for (int i = 0; i < core::op_count(); ++i) {
@@ -300,7 +300,7 @@ std::string check_primitives(Place place) {
 void watch_device(int slot) {
   Watch& w = watch();
   if (w.slot >= 0 || slot == 0) return;
-  // The loader's own copy of the plugin's table, which is not constant.
+  // The loader's copy of the plugin's table, which is not const.
   auto* api = const_cast<tn_device_api*>(core::device_entry(slot).api);
   w.own = *api;
   w.slot = slot;

@@ -12,7 +12,7 @@
 
 namespace tenon::check {
 
-// Puts itself in front of the functions of a device's table that are counted and made to fail. Once a process, before
+// Intercepts the functions of a device's table to count calls and make them fail. Once per process, before
 // anything is called on the device from several threads.
 void watch_device(int slot);
 bool can_fail_allocations(int slot);  // whether that was done

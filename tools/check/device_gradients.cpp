@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Gradients on a device: those of the host. The formulas are core's, but what they are made of runs on the device, and
-// they must not ask for what its memory does not have.
+// they must not read its memory from the host.
 #include <tenon/tenon.h>
 
 #include "device.h"

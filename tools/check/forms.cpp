@@ -30,33 +30,33 @@ class Forms {
     for (const oracle::Result& r : expected) expected_.push_back(r.tensor);
     tensors_only_ = std::all_of(expected_.begin(), expected_.end(), [](const core::Impl& t) { return bool(t); });
   }
-  void outs();
-  void inplace();
-  void alias();
+  void check_outs();
+  void check_inplace();
+  void check_alias();
 
  private:
   using Outs = std::vector<core::Impl>;
-  Built fresh() const { return Built(cell_.spec, cell_.dtype, cell_.memory, cell_.place); }
-  Outs make(const std::function<core::Impl(const core::TensorImpl&)>& one) const {
+  Built build_inputs() const { return Built(cell_.spec, cell_.dtype, cell_.memory, cell_.place); }
+  Outs make_outs(const std::function<core::Impl(const core::TensorImpl&)>& one) const {
     Outs out;
     for (const core::Impl& t : expected_) out.push_back(one(*t));
     return out;
   }
-  std::string call(const Outs& outs, const std::function<std::string(const Outs&)>& besides = {}) const;
-  std::string refused(const Outs& outs) const;
-  core::Impl empty(ScalarType dtype, Place place, const std::vector<int64_t>& sizes) const {
+  std::string call_out(const Outs& outs, const std::function<std::string(const Outs&)>& besides = {}) const;
+  std::string check_refused(const Outs& outs) const;
+  core::Impl make_empty(ScalarType dtype, Place place, const std::vector<int64_t>& sizes) const {
     return core::new_tensor("check", dtype, place.slot, place.index, static_cast<int>(sizes.size()), sizes.data());
   }
   std::string differs(const core::Impl& ours, const core::Impl& expected) const {
     if (!has_bits(op_)) return ours->sizes() == expected->sizes() ? "" : "another shape";
-    // A row that creates on the host unless it is told otherwise: each device has its last digits.
+    // An operator that creates on the host unless an argument names a device: each device has its last digits.
     if (ours->slot != expected->slot) return close_values(oracle::values_of(*ours), oracle::values_of(*expected));
     return same_values(oracle::values_of(*ours), oracle::values_of(*expected)) ? "" : "other values";
   }
-  core::Impl filled(const core::TensorImpl& like) const;
-  core::Impl guarded(const core::TensorImpl& like) const;
-  void refused_outs();
-  bool fits_first(bool same_dtype) const;
+  core::Impl make_filled(const core::TensorImpl& like) const;
+  core::Impl make_guarded(const core::TensorImpl& like) const;
+  void check_refused_outs();
+  bool result_fits_first(bool same_dtype) const;
 
   const Cell& cell_;
   const core::Op& op_;
@@ -66,8 +66,8 @@ class Forms {
   bool tensors_only_ = true;
 };
 
-std::string Forms::call(const Outs& outs, const std::function<std::string(const Outs&)>& besides) const {
-  Built inputs = fresh();
+std::string Forms::call_out(const Outs& outs, const std::function<std::string(const Outs&)>& besides) const {
+  Built inputs = build_inputs();
   auto before = inputs.bytes();
   try {
     core::manual_seed(7);
@@ -83,8 +83,8 @@ std::string Forms::call(const Outs& outs, const std::function<std::string(const 
   return wrong.empty() && besides ? besides(outs) : wrong;
 }
 
-std::string Forms::refused(const Outs& outs) const {
-  Built inputs = fresh();
+std::string Forms::check_refused(const Outs& outs) const {
+  Built inputs = build_inputs();
   auto before = inputs.bytes();
   auto written = oracle::storage_bytes(*outs[0]);
   try {
@@ -98,36 +98,36 @@ std::string Forms::refused(const Outs& outs) const {
 }
 
 // NaN, or the largest number.
-core::Impl Forms::filled(const core::TensorImpl& like) const {
+core::Impl Forms::make_filled(const core::TensorImpl& like) const {
   Values v{like.dtype, like.sizes().vec(), {}, {}};
   bool floating = isFloatingType(like.dtype);
   const uint64_t bits = like.dtype == kBool ? 1 : 8 * like.itemsize() - (like.dtype == kUInt8 ? 0 : 1);
-  const auto most = static_cast<int64_t>((uint64_t{1} << (floating ? 0 : bits)) - 1);
-  v.real.assign(static_cast<std::size_t>(like.numel), floating ? NAN : static_cast<double>(most));
-  if (!floating) v.exact.assign(v.real.size(), most);
+  const auto max = static_cast<int64_t>((uint64_t{1} << (floating ? 0 : bits)) - 1);
+  v.real.assign(static_cast<std::size_t>(like.numel), floating ? NAN : static_cast<double>(max));
+  if (!floating) v.exact.assign(v.real.size(), max);
   return make_tensor(v, cell_.spec, like.dtype, Memory::Contiguous, cell_.place);
 }
 
 // Every second element of a filled storage, with a margin on both sides.
-core::Impl Forms::guarded(const core::TensorImpl& like) const {
+core::Impl Forms::make_guarded(const core::TensorImpl& like) const {
   std::vector<int64_t> strides(static_cast<std::size_t>(like.ndim()));
   core::contiguous_strides(like.ndim(), like.view.sizes, strides.data());
   for (int64_t& s : strides) s *= 2;
   int64_t item = like.itemsize();
   int64_t bytes = (2 * like.numel + 2 * kMargin) * item;
-  core::Impl flat = empty(kUInt8, Place{}, {bytes});
+  core::Impl flat = make_empty(kUInt8, Place{}, {bytes});
   std::memset(flat->host_data(), kByte, static_cast<std::size_t>(bytes));
   if (cell_.place.slot != 0) {
-    core::Impl there = empty(kUInt8, cell_.place, {bytes});
-    core::copy(*there, *flat);
-    flat = there;
+    core::Impl remote = make_empty(kUInt8, cell_.place, {bytes});
+    core::copy(*remote, *flat);
+    flat = remote;
   }
   return core::TensorImpl::make(like.dtype, flat->storage, flat->byte_offset() + kMargin * item, like.ndim(),
                                 like.view.sizes, strides.data());
 }
 
-// True if the bytes before, between and behind the elements are as they were.
-bool intact(core::TensorImpl& t) {
+// True if the bytes before, between and after the elements are as they were.
+bool is_intact(core::TensorImpl& t) {
   std::vector<char> bytes = oracle::storage_bytes(t);
   std::size_t item = t.itemsize(), begin = t.byte_offset();
   for (std::size_t i = 0; i < static_cast<std::size_t>(t.numel); ++i) {
@@ -139,70 +139,70 @@ bool intact(core::TensorImpl& t) {
                      bytes.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c == kByte; });
 }
 
-void Forms::outs() {
+void Forms::check_outs() {
   if (!op_.row_call_out.load() || !tensors_only_ || static_cast<int>(expected_.size()) != op_.n_results) return;
-  Outs full = make([&](const core::TensorImpl& t) { return filled(t); });
+  Outs full = make_outs([&](const core::TensorImpl& t) { return make_filled(t); });
   std::vector<uint64_t> addresses;
   for (const core::Impl& t : full) addresses.push_back(t->view.byte_offset);
-  out_.judge(Property::OutFilled, call(full, [&](const Outs& outs) -> std::string {
+  out_.judge(Property::OutFilled, call_out(full, [&](const Outs& outs) -> std::string {
                for (std::size_t i = 0; i < outs.size(); ++i) {
                  if (outs[i]->view.byte_offset != addresses[i]) return "another address";
                }
                return {};
              }));
-  Outs gaps = make([&](const core::TensorImpl& t) { return guarded(t); });
+  Outs gaps = make_outs([&](const core::TensorImpl& t) { return make_guarded(t); });
   std::vector<std::vector<int64_t>> strides;
   for (const core::Impl& t : gaps) strides.push_back(t->strides().vec());
-  out_.judge(Property::OutStrided, call(gaps, [&](const Outs& outs) -> std::string {
+  out_.judge(Property::OutStrided, call_out(gaps, [&](const Outs& outs) -> std::string {
                for (std::size_t i = 0; i < outs.size(); ++i) {
                  if (outs[i]->strides() != IntArrayRef(strides[i])) return "other strides";
-                 if (!intact(*outs[i])) return "bytes beside the elements were written";
+                 if (!is_intact(*outs[i])) return "bytes outside of the elements were written";
                }
                return {};
              }));
   out_.judge(Property::OutEmpty,
-             call(make([&](const core::TensorImpl& t) { return empty(t.dtype, cell_.place, {0}); })));
-  out_.judge(Property::OutShape, call(make([&](const core::TensorImpl& t) {
-               return empty(t.dtype, cell_.place, {t.numel + 1, 2});
+             call_out(make_outs([&](const core::TensorImpl& t) { return make_empty(t.dtype, cell_.place, {0}); })));
+  out_.judge(Property::OutShape, call_out(make_outs([&](const core::TensorImpl& t) {
+               return make_empty(t.dtype, cell_.place, {t.numel + 1, 2});
              })));
-  refused_outs();
+  check_refused_outs();
 }
 
-void Forms::refused_outs() {
-  // What such a row creates is of the dtype and on the device of out.
+void Forms::check_refused_outs() {
+  // What such an operator creates is of the dtype and on the device of out.
   const auto takes_device = [](const core::ArgInfo& a) { return a.type == core::ArgType::Device; };
   if (std::any_of(op_.args, op_.args + op_.n_args, takes_device)) return;
   const core::TensorImpl& first = *expected_[0];
   auto with_first = [&](core::Impl t) {
-    Outs outs = make([&](const core::TensorImpl& like) { return filled(like); });
+    Outs outs = make_outs([&](const core::TensorImpl& like) { return make_filled(like); });
     outs[0] = std::move(t);
     return outs;
   };
   std::string wrong;
   if (first.dtype != kBool) {
     ScalarType other = isFloatingType(first.dtype) ? kLong : kBool;
-    wrong = refused(with_first(empty(other, cell_.place, first.sizes().vec())));
+    wrong = check_refused(with_first(make_empty(other, cell_.place, first.sizes().vec())));
   }
   if (wrong.empty() && !(op_.flags & core::kOpCrossDevice) && elsewhere_.slot != cell_.place.slot) {
-    wrong = refused(with_first(empty(first.dtype, elsewhere_, first.sizes().vec())));
+    wrong = check_refused(with_first(make_empty(first.dtype, elsewhere_, first.sizes().vec())));
   }
   out_.judge(Property::OutRefused, wrong);
 }
 
 // Whether the one result has the sizes of the first argument, and its dtype or one that the argument can hold.
-bool Forms::fits_first(bool same_dtype) const {
+bool Forms::result_fits_first(bool same_dtype) const {
   if (expected_.size() != 1 || !tensors_only_ || op_.n_args == 0) return false;
-  core::Impl self = fresh().tensor(0);
+  core::Impl self = build_inputs().tensor(0);
   if (!self || self->sizes() != expected_[0]->sizes()) return false;
   return same_dtype ? self->dtype == expected_[0]->dtype : can_hold(expected_[0]->dtype, self->dtype);
 }
 
-void Forms::inplace() {
+void Forms::check_inplace() {
   core::BoxedFn f = op_.row_call_inplace.load();
-  Built inputs = fresh();
+  Built inputs = build_inputs();
   core::Impl self = op_.n_args ? inputs.tensor(0) : core::Impl();
   if (!f || !self || expected_.size() != 1 || !tensors_only_) return;
-  bool fits = fits_first(false);
+  bool fits = result_fits_first(false);
   if (fits && self->numel > 1 && (self->view.flags & TN_TENSOR_OVERLAPPING)) fits = false;
   auto before = inputs.bytes();
   const core::Storage* storage = self->storage.get();
@@ -219,7 +219,7 @@ void Forms::inplace() {
   if (self->storage.get() != storage) return out_.failed(Property::InPlace, "another storage");
   core::Impl truth = expected_[0];
   if (truth->dtype != self->dtype) {
-    truth = empty(self->dtype, cell_.place, self->sizes().vec());
+    truth = make_empty(self->dtype, cell_.place, self->sizes().vec());
     core::copy(*truth, *expected_[0]);
   }
   auto after = inputs.bytes();
@@ -229,11 +229,11 @@ void Forms::inplace() {
   out_.judge(Property::InPlace, differs(self, truth));
 }
 
-void Forms::alias() {
-  Built inputs = fresh();
+void Forms::check_alias() {
+  Built inputs = build_inputs();
   std::string wrong;
   // out= over the first argument.
-  if (op_.row_call_out.load() && op_.n_results == 1 && fits_first(true) && cell_.memory != Memory::Expanded) {
+  if (op_.row_call_out.load() && op_.n_results == 1 && result_fits_first(true) && cell_.memory != Memory::Expanded) {
     core::Impl self = inputs.tensor(0);
     try {
       core::manual_seed(7);
@@ -247,22 +247,22 @@ void Forms::alias() {
   // One tensor as two arguments.
   const bool two = op_.n_args > 1 && cell_.spec.args[0].tensors.size() == 1 && cell_.spec.args[1].tensors.size() == 1 &&
                    !cell_.spec.args[0].is_list && !cell_.spec.args[1].is_list && !mutates(op_);
-  Built twice = fresh(), apart = fresh();
+  Built twice = build_inputs(), apart = build_inputs();
   if (two && twice.tensor(1)->sizes() == twice.tensor(0)->sizes() && twice.tensor(0)->dtype == twice.tensor(1)->dtype &&
       cell_.memory != Memory::Expanded) {
     core::copy(*apart.tensor(1), *apart.tensor(0));
     twice.values()[1].u.tensor = twice.values()[0].u.tensor;
     try {
-      Results separate = call_row(op_, apart.values());
-      if (has_bits(op_) && bits(call_row(op_, twice.values())) != bits(separate))
+      Results separate = call_operator(op_, apart.values());
+      if (has_bits(op_) && bits(call_operator(op_, twice.values())) != bits(separate))
         wrong = "one tensor as two arguments: other values";
     } catch (const Error&) {  // refused by its values: nothing to compare
     }
   }
   // New results do not share storage, views do.
   if (wrong.empty() && op_.kind != core::OpKind::Composite) {
-    Built again = fresh();
-    for (const oracle::Result& r : call_row(op_, again.values())) {
+    Built again = build_inputs();
+    for (const oracle::Result& r : call_operator(op_, again.values())) {
       if (!r.tensor || r.tensor->numel == 0) continue;
       bool shares = std::any_of(again.tensors().begin(), again.tensors().end(),
                                 [&](const core::Impl& t) { return t->storage == r.tensor->storage; });
@@ -276,9 +276,9 @@ void Forms::alias() {
 
 void run_forms(const Cell& cell, const Results& expected, Place elsewhere, Findings& out) {
   Forms forms(cell, expected, elsewhere, out);
-  forms.outs();
-  forms.inplace();
-  forms.alias();
+  forms.check_outs();
+  forms.check_inplace();
+  forms.check_alias();
 }
 
 }  // namespace tenon::check

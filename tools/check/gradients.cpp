@@ -17,32 +17,32 @@ using Tensors = std::vector<Tensor>;
 using Function = autograd::GradcheckFunction;
 
 // Element by element up to here, as the cost grows with the product; along one direction beyond.
-constexpr int64_t kMostPairs = 400;
+constexpr int64_t kMaxPairs = 400;
 
 bool takes_tensor(const core::Op& op, int i) {
   return op.args[i].type == core::ArgType::Tensor || op.args[i].type == core::ArgType::OptTensor;
 }
 
-// The row as a function of the arguments that gradients are asked of.
-Function function_of(const core::Op& op, Built& inputs, const std::vector<int>& positions) {
+// The operator as a function of the arguments that gradients are asked of.
+Function make_function(const core::Op& op, Built& inputs, const std::vector<int>& positions) {
   return [&op, &inputs, &positions](const Tensors& given) {
     std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
     for (std::size_t k = 0; k < positions.size(); ++k) {
       values[static_cast<std::size_t>(positions[k])].u.tensor = &given[k].unsafeGetTensorImpl()->view;
     }
-    // What such rows give besides is for its own backward, not to be differentiated.
+    // The other results of such operators are for their own backward and not differentiated.
     const std::string_view name = op.name;
     const bool first_only = name.substr(0, 7) == "native_" || name == "_batch_norm_train";
     Tensors out;
-    for (const oracle::Result& r : call_row(op, values.data())) {
+    for (const oracle::Result& r : call_operator(op, values.data())) {
       if (r.tensor && !(first_only && !out.empty())) out.push_back(Tensor(r.tensor));
     }
     return out;
   };
 }
 
-// No corner of a function lies at such values, and no two of them are equal.
-Spec smooth(const Spec& spec) {
+// Moves values away from the corners of functions, and makes them distinct.
+Spec make_smooth(const Spec& spec) {
   Spec out = spec;
   std::size_t n = 0;
   each_values(out, [&](const SpecArg& a, Values& v) {
@@ -60,15 +60,15 @@ Spec smooth(const Spec& spec) {
   return out;
 }
 
-// Why the argument has no gradient to compare although the row is differentiable; empty if it has one.
-bool left_out(const core::Op& op, const Spec& spec, int i) {
+// Why the argument has no gradient to compare although the operator is differentiable; empty if it has one.
+bool is_left_out(const core::Op& op, const Spec& spec, int i) {
   const std::string_view name = op.args[i].name;
   for (int k = 0; k < op.n_args; ++k) {
     const std::string_view other = op.args[k].name;
     const tn_value& v = spec.args[static_cast<std::size_t>(k)].plain;
-    // Of several values written to one place one stays, and which is not said.
+    // Of several values written to one position an unspecified one stays.
     if (other == "accumulate" && !v.u.i64 && name == "values") return true;
-    // Its gradient is scaled or held back on purpose.
+    // Its gradient is scaled or omitted on purpose.
     if (other == "scale_grad_by_freq" && v.u.i64) return true;
     if (other == "padding_idx" && v.u.i64 >= 0) return true;
   }
@@ -76,25 +76,25 @@ bool left_out(const core::Op& op, const Spec& spec, int i) {
 }
 
 // Differences of shorter results are noise.
-bool tracks(const Tensors& outputs) {
+bool has_tracked(const Tensors& outputs) {
   return std::any_of(outputs.begin(), outputs.end(),
                      [](const Tensor& t) { return t.defined() && t.requires_grad() && t.scalar_type() == kDouble; });
 }
 
-std::vector<int> differentiable(const core::Op& op, const Spec& spec, Built& inputs) {
+std::vector<int> list_differentiable(const core::Op& op, const Spec& spec, Built& inputs) {
   std::vector<int> out;
   for (int i = 0; i < op.n_args; ++i) {
     core::Impl t = takes_tensor(op, i) ? inputs.tensor(i) : core::Impl();
-    if (!t || t->dtype != kDouble || t->numel == 0 || left_out(op, spec, i)) continue;
+    if (!t || t->dtype != kDouble || t->numel == 0 || is_left_out(op, spec, i)) continue;
     std::vector<int> one = {i};
     Tensor leaf = Tensor(t).detach().requires_grad_(true);
-    if (tracks(function_of(op, inputs, one)({leaf}))) out.push_back(i);
+    if (has_tracked(make_function(op, inputs, one)({leaf}))) out.push_back(i);
   }
   return out;
 }
 
 // Fixed values in (-1, 1).
-Tensor direction(const Tensor& like, uint32_t& state) {
+Tensor make_direction(const Tensor& like, uint32_t& state) {
   Tensor t = empty(like.sizes(), TensorOptions().dtype(kDouble));
   double* p = t.data_ptr<double>();
   for (int64_t i = 0; i < t.numel(); ++i) {
@@ -104,7 +104,7 @@ Tensor direction(const Tensor& like, uint32_t& state) {
   return t;
 }
 
-double inner(const Tensors& a, const Tensors& b) {
+double inner_product(const Tensors& a, const Tensors& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (a[i].defined() && b[i].defined()) sum += (a[i].detach() * b[i]).sum().item<double>();
@@ -112,7 +112,7 @@ double inner(const Tensors& a, const Tensors& b) {
   return sum;
 }
 
-Tensors tracked(const Tensors& outputs) {
+Tensors select_tracked(const Tensors& outputs) {
   Tensors out;
   for (const Tensor& t : outputs) {
     if (t.defined() && t.requires_grad()) out.push_back(t);
@@ -121,15 +121,15 @@ Tensors tracked(const Tensors& outputs) {
 }
 
 // Directions for tensors like these, the same for the same ones.
-Tensors directions(const Tensors& like, uint32_t seed) {
+Tensors make_directions(const Tensors& like, uint32_t seed) {
   Tensors out;
-  for (const Tensor& t : like) out.push_back(direction(t, seed));
+  for (const Tensor& t : like) out.push_back(make_direction(t, seed));
   return out;
 }
 
-Tensors gradient(const Function& f, const Tensors& leaves, bool create_graph) {
-  Tensors outputs = tracked(f(leaves));
-  Tensors out = autograd::grad(outputs, leaves, directions(outputs, 1), true, create_graph, true);
+Tensors compute_gradient(const Function& f, const Tensors& leaves, bool create_graph) {
+  Tensors outputs = select_tracked(f(leaves));
+  Tensors out = autograd::grad(outputs, leaves, make_directions(outputs, 1), true, create_graph, true);
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined()) out[i] = zeros_like(leaves[i]);
   }
@@ -137,35 +137,36 @@ Tensors gradient(const Function& f, const Tensors& leaves, bool create_graph) {
 }
 
 // The slope of <seeds, f> along one direction, by the formula and by differences.
-std::string along(uint32_t way, const Function& f, const Tensors& leaves) {
+std::string compare_slope(uint32_t way, const Function& f, const Tensors& leaves) {
   constexpr double kStep = 1e-6;
-  Tensors moves = directions(leaves, way), outputs = tracked(f(leaves)), seeds = directions(outputs, 1);
+  Tensors moves = make_directions(leaves, way), outputs = select_tracked(f(leaves)),
+          seeds = make_directions(outputs, 1);
   if (outputs.empty()) return {};
   Tensors grads = autograd::grad(outputs, leaves, seeds, true, false, true);
-  double analytic = inner(grads, moves);
+  double analytic = inner_product(grads, moves);
   auto value = [&](double step) {
     Tensors at;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       at.push_back((leaves[i].detach() + moves[i] * step).requires_grad_(true));
     }
-    return inner(tracked(f(at)), seeds);
+    return inner_product(select_tracked(f(at)), seeds);
   };
   double numeric = (value(kStep) - value(-kStep)) / (2 * kStep);
   if (std::fabs(analytic - numeric) <= 1e-4 + 1e-3 * std::fabs(numeric)) return {};
   return core::join("along one direction the gradient is ", analytic, ", the difference quotient ", numeric);
 }
 
-// Of many elements one may lie beside a jump: the next direction may miss it, and a wrong formula fails in all.
-std::string along_one_direction(const Function& f, const Tensors& leaves) {
+// One of many elements may be near a jump, which the next direction may miss; a wrong formula fails in all.
+std::string compare_slopes(const Function& f, const Tensors& leaves) {
   std::string wrong;
   for (uint32_t way : {77u, 1234u, 98765u}) {
-    wrong = along(way, f, leaves);
+    wrong = compare_slope(way, f, leaves);
     if (wrong.empty()) break;
   }
   return wrong;
 }
 
-bool finite(const Tensors& tensors) {
+bool is_finite(const Tensors& tensors) {
   for (const Tensor& t : tensors) {
     if (!t.defined()) continue;
     for (double v : oracle::values_of(*t.unsafeGetTensorImpl()).real) {
@@ -175,7 +176,7 @@ bool finite(const Tensors& tensors) {
   return true;
 }
 
-int64_t elements(const Tensors& tensors) {
+int64_t count_elements(const Tensors& tensors) {
   int64_t n = 0;
   for (const Tensor& t : tensors) n += t.defined() ? t.numel() : 0;
   return n;
@@ -192,8 +193,8 @@ void judge(Findings& out, Property property, F&& check) {
   }
 }
 
-// The row's in-place form on a copy of self as such a function, the copy being a part of a larger tensor or not.
-Function inplace_of(const core::Op& op, Built& inputs, const std::vector<int>& positions, bool through_view) {
+// The operator's in-place form on a copy of self as such a function, the copy being a part of a larger tensor or not.
+Function make_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, bool through_view) {
   return [&op, &inputs, &positions, through_view](const Tensors& given) {
     std::vector<tn_value> values(inputs.values(), inputs.values() + op.n_args);
     Tensor self(inputs.tensor(0));
@@ -211,12 +212,12 @@ Function inplace_of(const core::Op& op, Built& inputs, const std::vector<int>& p
 }
 
 // The gradient by each leaf, and the gradient of those, along fixed directions.
-Tensors two_gradients(const Function& f, const Tensors& leaves) {
-  Tensors first = gradient(f, leaves, true), out;
+Tensors compute_gradients(const Function& f, const Tensors& leaves) {
+  Tensors first = compute_gradient(f, leaves, true), out;
   for (const Tensor& t : first) out.push_back(t.detach());
-  const Tensors again = tracked(first);
+  const Tensors again = select_tracked(first);
   Tensors second(leaves.size());
-  if (!again.empty()) second = autograd::grad(again, leaves, directions(again, 3), false, false, true);
+  if (!again.empty()) second = autograd::grad(again, leaves, make_directions(again, 3), false, false, true);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     out.push_back(second[i].defined() ? second[i] : zeros_like(leaves[i]));
   }
@@ -225,9 +226,9 @@ Tensors two_gradients(const Function& f, const Tensors& leaves) {
 
 std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
                             const Tensors& leaves) {
-  const Tensors wanted = two_gradients(f, leaves);
+  const Tensors wanted = compute_gradients(f, leaves);
   for (bool through_view : {false, true}) {
-    const Tensors got = two_gradients(inplace_of(op, inputs, positions, through_view), leaves);
+    const Tensors got = compute_gradients(make_inplace(op, inputs, positions, through_view), leaves);
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (allclose(got[k], wanted[k], 1e-9, 1e-12, true)) continue;
       return core::join(through_view ? "through a view, " : "", k < leaves.size() ? "the gradient" : "its gradient",
@@ -237,7 +238,7 @@ std::string compare_inplace(const core::Op& op, Built& inputs, const std::vector
   return {};
 }
 
-// Where the row has such a form and the result fits into self.
+// If the operator has an in-place form and the result fits into self.
 void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& positions, const Function& f,
                    const Tensors& leaves, const Tensors& outputs, Findings& out) {
   if (!op.row_call_inplace.load() || op.n_results != 1 || outputs.size() != 1 || !takes_tensor(op, 0)) return;
@@ -246,21 +247,21 @@ void check_inplace(const core::Op& op, Built& inputs, const std::vector<int>& po
   judge(out, Property::InPlaceGrad, [&] { return compare_inplace(op, inputs, positions, f, leaves); });
 }
 
-void check_both(const Function& f, const Tensors& leaves, const Tensors& outputs, Findings& out) {
-  const int64_t in = elements(leaves), results = elements(outputs);
+void check_function(const Function& f, const Tensors& leaves, const Tensors& outputs, Findings& out) {
+  const int64_t in = count_elements(leaves), results = count_elements(outputs);
   judge(out, Property::Gradcheck, [&]() -> std::string {
-    if (in * results > kMostPairs) return along_one_direction(f, leaves);
+    if (in * results > kMaxPairs) return compare_slopes(f, leaves);
     autograd::gradcheck(f, leaves);
     return {};
   });
   if (out.all().back().verdict != Verdict::Passed) return;
   judge(out, Property::Gradgradcheck, [&]() -> std::string {
-    if ((in + results) * in <= kMostPairs) {
+    if ((in + results) * in <= kMaxPairs) {
       autograd::gradgradcheck(f, leaves);
       return {};
     }
-    Function first = [&](const Tensors& at) { return gradient(f, at, true); };
-    return along_one_direction(first, leaves);
+    Function first = [&](const Tensors& at) { return compute_gradient(f, at, true); };
+    return compare_slopes(first, leaves);
   });
 }
 
@@ -268,25 +269,25 @@ void check_both(const Function& f, const Tensors& leaves, const Tensors& outputs
 
 Findings run_gradients(const core::Op& op, const Spec& given, Memory memory) {
   Findings out;
-  const Spec start = smooth(given);
+  const Spec start = make_smooth(given);
   std::string why;
   for (int set : {0, 1, 2}) {  // until one lies inside of the function's domain
     Spec spec = with_values(start, set);
     try {
       Built inputs(spec, kDouble, memory, Place{});
-      const std::vector<int> positions = differentiable(op, spec, inputs);
+      const std::vector<int> positions = list_differentiable(op, spec, inputs);
       if (positions.empty()) return out;
       Tensors leaves;
       for (int i : positions) leaves.push_back(Tensor(inputs.tensor(i)).requires_grad_(true));
-      Function f = function_of(op, inputs, positions);
+      Function f = make_function(op, inputs, positions);
       Tensors outputs = f(leaves);
       why = "outside of the function's domain";
-      if (!finite(outputs)) continue;
-      check_both(f, leaves, outputs, out);
+      if (!is_finite(outputs)) continue;
+      check_function(f, leaves, outputs, out);
       check_inplace(op, inputs, positions, f, leaves, outputs, out);
       return out;
     } catch (const NotImplementedError& e) {
-      return out;  // no such row for float64: the dtypes say it
+      return out;  // the operator does not take float64
     } catch (const Error& e) {
       why = e.what();
     }

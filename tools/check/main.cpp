@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// tenon_check: walks rows x samples x dtypes x memory layouts on a device and compares with the reference.
+// tenon_check: walks operators x samples x dtypes x memory layouts on a device and compares with the reference.
 #include <iostream>
 #include <regex>
 #include <vector>
@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 
 #include "../oracle/workers.h"
+#include "operator_check.h"
 #include "report.h"
-#include "row.h"
 #include "tenon/core/error.h"
 
 namespace {
@@ -23,21 +23,21 @@ struct Options {
   std::string device = "cpu", reference = "ref", op = ".*", cases = "tests/oracle", calls = "tests/check/calls",
               few = "tests/check/few.txt";
   int processes = 2, seconds = 60, least = 12;
-  std::size_t samples = 1000;  // more than any row has
+  std::size_t samples = 1000;  // more than any operator has
   int shard = 0, shards = 1;
   bool no_gradients = false, list = false, table = false, write_calls = false;
 };
 
-// Calls for rows that have none but the cases, as a file that CallFiles reads: up to two a row that work.
+// Calls for operators that have none but the cases, as a file that CallFiles reads: up to two per operator that work.
 int write_calls(const CaseLibrary& library, const CallFiles& calls, const std::vector<const core::Op*>& ops) {
-  std::cout << "# Written by tenon_check --write-calls: rows that only the oracle's cases have calls for.\n";
+  std::cout << "# Written by tenon_check --write-calls: operators that only the oracle's cases have calls for.\n";
   for (const core::Op* op : ops) {
     if (!calls.specs(*op).empty() || !generated(*op).empty()) continue;
     int written = 0;
     for (const std::string& text : library.texts(*op)) {
       bool fits = false;
       try {
-        fits = works(*op, from_text(*op, text));
+        fits = accepts_on_host(*op, from_text(*op, text));
       } catch (const std::exception&) {  // what the text leaves out matters
       }
       if (!fits) continue;
@@ -54,11 +54,12 @@ int run(const Options& o) {
   std::vector<const core::Op*> ops;
   for (int i = 0; i < core::op_count(); ++i) {
     core::Op& op = core::op_at(i);
-    if (i % o.shards == o.shard && callable(op) && std::regex_search(op.name, wanted)) ops.push_back(&op);
+    if (i % o.shards == o.shard && is_callable(op) && std::regex_search(op.name, wanted)) ops.push_back(&op);
   }
   CaseLibrary library(o.cases);
   CallFiles calls(o.calls);
-  for (const std::string& row : calls.unknown_rows()) throw tenon::ValueError(o.calls + ": there is no row " + row);
+  for (const std::string& name : calls.unknown_operators())
+    throw tenon::ValueError(o.calls + ": there is no operator " + name);
   if (o.write_calls) return write_calls(library, calls, ops);
   // Elsewhere, and without gradients, fewer properties are tried.
   const bool all = o.device == "cpu" && !o.no_gradients;
@@ -68,9 +69,9 @@ int run(const Options& o) {
   work.run = [&](int f, int first, const Send& send) {
     const core::Op& op = *ops[static_cast<std::size_t>(f)];
     try {
-      Row row(op, {o.device, o.reference, o.samples, !o.no_gradients, false}, library, calls);
-      if (!row.has_samples()) send({"none", op.name});
-      row.run(first, send);
+      OperatorCheck check(op, {o.device, o.reference, o.samples, !o.no_gradients, false}, library, calls);
+      if (!check.has_samples()) send({"none", op.name});
+      check.run(first, send);
     } catch (const std::exception& e) {
       Findings found;
       found.failed(Property::Values, core::join("samples: ", e.what()));
@@ -90,23 +91,25 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Checks every row on a device: values against the reference, and all that property.h lists."};
+  CLI::App app{"Checks every operator on a device: values against the reference, and all that property.h lists."};
   app.add_option("--device", o.device, "the device to check");
-  app.add_option("--reference", o.reference, "the device that is right");
-  app.add_option("--op", o.op, "only rows in whose name this regular expression is found");
+  app.add_option("--reference", o.reference, "the device to compare with");
+  app.add_option("--op", o.op, "only operators in whose name this regular expression is found");
   app.add_option("--cases", o.cases, "folder of oracle cases that give arguments");
   app.add_option("--calls", o.calls, "folder of calls to try");
-  app.add_option("--few", o.few, "says of rows with few properties why");
-  app.add_option("--least", o.least, "properties that each other row must have");
-  app.add_option("--samples", o.samples, "cases to take for one row");
-  app.add_option("--shard", o.shard, "run this share of the rows, counted from 0")->check(CLI::NonNegativeNumber);
-  app.add_option("--shards", o.shards, "shares that the rows are cut into")->check(CLI::PositiveNumber);
+  app.add_option("--few", o.few, "reasons of operators with few properties");
+  app.add_option("--least", o.least, "minimum of properties for each other operator");
+  app.add_option("--samples", o.samples, "cases to take for one operator");
+  app.add_option("--shard", o.shard, "the share of the operators to run, counted from 0")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--shards", o.shards, "number of shares")->check(CLI::PositiveNumber);
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one cell");
   app.add_flag("--no-gradients", o.no_gradients, "leave gradcheck out");
-  app.add_flag("--list", o.list, "say of each check that is not run why");
-  app.add_flag("--table", o.table, "a line for each row");
-  app.add_flag("--write-calls", o.write_calls, "print calls as text for rows that have none in --calls; check nothing");
+  app.add_flag("--list", o.list, "print why a check was not run");
+  app.add_flag("--table", o.table, "a line for each operator");
+  app.add_flag("--write-calls", o.write_calls,
+               "print calls as text for operators that have none in --calls; check nothing");
   CLI11_PARSE(app, argc, argv);
   try {
     return run(o);

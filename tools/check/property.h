@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the runner checks of a row, and what it found.
+// What the runner checks of an operator, and what it found.
 #pragma once
 
 #include <iterator>
@@ -14,11 +14,11 @@ enum class Property {
   Strides,        // the same from transposed, offset, stepped and stride-0 arguments
   Dtypes,         // a claimed dtype works, another one is refused
   OutFilled,      // out= filled with NaN or the largest number before
-  OutStrided,     // out= with gaps and margins: strides and address stay, nothing beside the elements is written
+  OutStrided,     // out= with gaps and margins: strides and address stay, nothing but the elements is written
   OutEmpty,       // out= without elements takes the result's shape
   OutShape,       // out= of another shape takes the result's
   OutRefused,     // out= of a dtype that cannot hold the result, or on another device: refused and left alone
-  InPlace,        // the bits of the function, in the same storage; refused where the result does not fit
+  InPlace,        // the bits of the function, in the same storage; refused if the result does not fit
   Alias,          // out= over an argument, one tensor as two arguments; a new result shares no storage, a view does
   Errors,         // a call that cannot be served raises an Error of the library, with its arguments unchanged
   Gradcheck,      // difference quotients in float64
@@ -35,7 +35,7 @@ enum class Property {
   Memory,         // as much tensor memory is in use after the results are gone as before
   Recording,      // the same bits recorded and not; nothing recorded under NoGradGuard, of integers, without gradient
   Served,         // by the device itself: nothing is staged through the host
-  Draws,          // a random row: other bits from other seeds and from further calls
+  Draws,          // a random operator: other bits from other seeds and from further calls
   Together,       // the same bits where two threads of the program call at once
   Sentinels,      // a device: the bytes around the memory of an output are untouched
   Stress,         // a device: the same bits in four threads that call at once, again and again

@@ -24,13 +24,13 @@ oracle::Tolerance tolerance(ScalarType dtype, const Values& truth) {
 
 // A value beyond what a short float holds is its infinity.
 void saturate(Values& truth, ScalarType dtype) {
-  double most = dtype == kHalf ? 65520 : dtype == kFloat || dtype == kBFloat16 ? 3.4028236e38 : INFINITY;
+  double max = dtype == kHalf ? 65520 : dtype == kFloat || dtype == kBFloat16 ? 3.4028236e38 : INFINITY;
   for (double& v : truth.real) {
-    if (std::fabs(v) >= most) v = std::copysign(INFINITY, v);
+    if (std::fabs(v) >= max) v = std::copysign(INFINITY, v);
   }
 }
 
-bool says_little(const Results& results) {
+bool is_trivial(const Results& results) {
   std::size_t all = 0, dull = 0;
   for (const oracle::Result& r : results) {
     if (!r.tensor) continue;
@@ -42,7 +42,7 @@ bool says_little(const Results& results) {
 }
 
 // As the reference sees the inputs: rounded to the cell's dtype, then float64.
-Spec widened(const Cell& cell, const Spec& spec) {
+Spec widen_spec(const Cell& cell, const Spec& spec) {
   Spec wide = spec;
   // The bits of an element mean something else in float64.
   const bool wider = isFloatingType(cell.dtype) && std::string_view(cell.op.name) != "view.dtype";
@@ -55,7 +55,7 @@ Spec widened(const Cell& cell, const Spec& spec) {
   return wide;
 }
 
-Place where(const core::Op& op, ScalarType dtype, Place reference) {
+Place reference_place(const core::Op& op, ScalarType dtype, Place reference) {
   if (reference.slot == 0 || op.kind != core::OpKind::Kernel) return reference;
   for (const core::Candidate& c : core::explain(op, reference.slot, dtype)) {
     if (c.serves) return c.by != core::ServedBy::Staged ? reference : Place{};
@@ -88,20 +88,20 @@ std::vector<double> sensitivity(const Cell& cell, const Truth& truth, Place plac
   Results other = results_on(cell, moved, place, memory);
   std::vector<double> out;
   for (std::size_t k = 0; k < truth.results.size() && k < other.size(); ++k) {
-    double most = 0;
+    double max = 0;
     if (truth.results[k].tensor && other[k].tensor) {
       Values a = oracle::values_of(*truth.results[k].tensor), b = oracle::values_of(*other[k].tensor);
       for (std::size_t i = 0; i < std::min(a.real.size(), b.real.size()); ++i) {
         const double d = std::fabs(a.real[i] - b.real[i]);
-        if (std::isfinite(d)) most = std::max(most, d);
+        if (std::isfinite(d)) max = std::max(max, d);
       }
     }
-    out.push_back(4 * most);
+    out.push_back(4 * max);
   }
   return out;
 }
 
-// `allowance`: how far each output may be off besides, because of the rounding of the inputs.
+// `allowance`: the further error of each output that the rounding of the inputs may cause.
 std::string difference(const Cell& cell, const tn_value* in, const Results& ours, const Results& truth,
                        const std::vector<double>& allowance) {
   if (ours.size() != truth.size()) return core::join(ours.size(), " results instead of ", truth.size());
@@ -115,7 +115,7 @@ std::string difference(const Cell& cell, const tn_value* in, const Results& ours
     Values mine = oracle::values_of(*ours[i].tensor), theirs = oracle::values_of(*truth[i].tensor);
     saturate(theirs, ours[i].tensor->dtype);
     oracle::Tolerance allowed = tolerance(ours[i].tensor->dtype, theirs);
-    // At most twenty times: a jump, as that of floor, is no matter of rounding.
+    // At most twenty times: a jump, as that of floor, is not due to rounding.
     if (i < allowance.size()) allowed.atol += std::min(allowance[i], 19 * allowed.atol);
     std::string wrong =
         rule.covers(static_cast<int>(i)) ? rule.compare(mine, theirs) : oracle::compare_values(mine, theirs, allowed);
@@ -183,11 +183,11 @@ Truth find_truth(const Cell& cell, Place reference) {
   for (int set = 0; set < (cell.spec.ordered ? 1 : kValueSets); ++set) {
     Truth t;
     t.spec = with_values(cell.spec, set);
-    t.wide = widened(cell, t.spec);
+    t.wide = widen_spec(cell, t.spec);
     Memory memory = addresses_storage(cell.op) ? cell.memory : Memory::Contiguous;
     try {
-      t.results = results_on(cell, t.wide, where(cell.op, t.wide.main, reference), memory);
-      t.dull = has_values(cell.op) && says_little(t.results);
+      t.results = results_on(cell, t.wide, reference_place(cell.op, t.wide.main, reference), memory);
+      t.dull = has_values(cell.op) && is_trivial(t.results);
       if (!t.dull) return t;
     } catch (const Error& e) {
       t.refusal = e.what();
@@ -200,7 +200,7 @@ Truth find_truth(const Cell& cell, Place reference) {
 
 tn_status refusal_in_layout(const Cell& cell, const Truth& truth, Place reference) {
   try {
-    results_on(cell, truth.wide, where(cell.op, truth.wide.main, reference), cell.memory);
+    results_on(cell, truth.wide, reference_place(cell.op, truth.wide.main, reference), cell.memory);
   } catch (const Error& e) {
     return e.code();
   }
@@ -215,7 +215,7 @@ std::string compare(const Cell& cell, const tn_value* in, const Results& ours, c
   std::string wrong = difference(cell, in, ours, truth.results, {});
   if (wrong.empty() || !isFloatingType(cell.dtype)) return wrong;
   Memory memory = addresses_storage(cell.op) ? cell.memory : Memory::Contiguous;
-  Place place = where(cell.op, truth.wide.main, reference);
+  Place place = reference_place(cell.op, truth.wide.main, reference);
   return difference(cell, in, ours, truth.results, sensitivity(cell, truth, place, memory));
 }
 

@@ -11,7 +11,7 @@
 namespace tenon::check {
 
 struct Truth {
-  Spec spec;        // what to call the row with: of several sets of values the first that says something
+  Spec spec;        // what to call the operator with: the first set of values with a significant result
   Spec wide;        // the same rounded to the cell's dtype, then float64 where that is floating
   Results results;  // on the host
   std::string refusal;
@@ -19,12 +19,12 @@ struct Truth {
   bool dull = false;               // mostly zeros or NaN
 };
 
-// Whether two calls with one seed give the same: elements of `empty` are whatever was there.
+// Whether two calls with one seed give the same: elements of `empty` are uninitialized.
 bool has_bits(const core::Op& op);
-// Whether the values of the row can be told beforehand.
+// Whether the values of the operator can be predicted.
 bool has_values(const core::Op& op);
-// The reference computes: its device where that serves the op by a kernel of its own or by the row's decomposition,
-// else the host. From row-major arguments, unless the row addresses elements of the storage.
+// The reference computes: its device where that serves the op by a kernel of its own or by the operator's
+// decomposition, else the host. From row-major arguments, unless the operator addresses elements of the storage.
 Truth find_truth(const Cell& cell, Place reference);
 // The code of the Error that the reference raises for arguments in the cell's own memory layout.
 tn_status refusal_in_layout(const Cell& cell, const Truth& truth, Place reference);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls that a row must refuse.
+// Calls that an operator must refuse.
 #include <optional>
 
 #include "cell.h"
@@ -15,7 +15,7 @@ constexpr const char* kNotRefused = "is not refused";
 std::string refusal(const core::Op& op, Built& inputs, std::string* message = nullptr) {
   auto before = inputs.bytes();
   try {
-    call_row(op, inputs.values());
+    call_operator(op, inputs.values());
     return kNotRefused;
   } catch (const Error& e) {
     if (message) *message = e.what();
@@ -25,16 +25,16 @@ std::string refusal(const core::Op& op, Built& inputs, std::string* message = nu
 
 bool takes_one_tensor(const core::ArgInfo& a) { return a.type == core::ArgType::Tensor; }
 
-// What no row can take in the argument's place, and what that is.
+// A value that no operator accepts for the argument, and its name in messages.
 std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& a) {
   switch (a.type) {
     case core::ArgType::Tensor:
       return {{tn_value{}, "undefined"}};
     case core::ArgType::Device:
-      return {{nobodys_device(), "unheard-of"}};
+      return {{unknown_device(), "unknown"}};
     case core::ArgType::Dtype:
     case core::ArgType::OptDtype:
-      return {{nobodys_dtype(), "unheard-of"}};
+      return {{unknown_dtype(), "unknown"}};
     default:
       return {};
   }
@@ -43,13 +43,13 @@ std::optional<std::pair<tn_value, const char*>> impossible(const core::ArgInfo& 
 // One tensor on another device: refused, or served with the right values where only its shape or a copy is needed.
 std::string with_two_devices(const Cell& cell, Place elsewhere) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
-  Built there(cell.spec, cell.dtype, cell.memory, elsewhere);
+  Built remote(cell.spec, cell.dtype, cell.memory, elsewhere);
   for (int i = cell.op.n_args; i-- > 0;) {
     if (!takes_one_tensor(cell.op.args[i]) || !inputs.tensor(i) || inputs.tensor(i)->ndim() == 0) continue;
-    auto expected = bits(call_row(cell.op, inputs.values()));
-    inputs.values()[i] = there.values()[i];
+    auto expected = bits(call_operator(cell.op, inputs.values()));
+    inputs.values()[i] = remote.values()[i];
     std::string wrong = refusal(cell.op, inputs);
-    if (wrong == kNotRefused && bits(call_row(cell.op, inputs.values())) == expected) return {};
+    if (wrong == kNotRefused && bits(call_operator(cell.op, inputs.values())) == expected) return {};
     return wrong.empty() ? "" : core::join("'", cell.op.args[i].name, "' on another device: ", wrong);
   }
   return {};
@@ -58,7 +58,7 @@ std::string with_two_devices(const Cell& cell, Place elsewhere) {
 // An integer or bool, where the kernels compute in another dtype: as if it had been cast to the result's before.
 std::string as_promoted(const Cell& cell) {
   Built inputs(cell.spec, cell.dtype, cell.memory, cell.place);
-  Results ours = call_row(cell.op, inputs.values());
+  Results ours = call_operator(cell.op, inputs.values());
   if (ours.empty() || !ours[0].tensor || ours[0].tensor->dtype == cell.dtype) return kNotRefused;
   const ScalarType to = isFloatingType(ours[0].tensor->dtype) ? kFloat : kLong;
   Spec cast = cell.spec;
@@ -69,7 +69,7 @@ std::string as_promoted(const Cell& cell) {
   });
   cast.main = to;
   Built moved(cast, to, cell.memory, cell.place);
-  return bits(ours) == bits(call_row(cell.op, moved.values())) ? "" : "is neither refused nor promoted first";
+  return bits(ours) == bits(call_operator(cell.op, moved.values())) ? "" : "is neither refused nor promoted first";
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ Findings run_unclaimed(const Cell& cell) {
   std::string wrong = refusal(cell.op, inputs);
   if (wrong == kNotRefused && !isFloatingType(cell.dtype)) wrong = as_promoted(cell);
   out.judge(Property::Dtypes,
-            wrong.empty() ? "" : core::join("the row does not claim ", dtype_name(cell.dtype), ", which ", wrong));
+            wrong.empty() ? "" : core::join("the operator does not claim ", dtype_name(cell.dtype), ", which ", wrong));
   return out;
 }
 

@@ -22,7 +22,7 @@ std::string one_line(std::string s) {
   return s;
 }
 
-// Without numbers, so that the like ones are counted together.
+// Without numbers, so that similar ones are counted together.
 std::string kind_of_reason(const std::string& reason) {
   std::string out;
   for (char c : reason) {
@@ -42,10 +42,10 @@ std::map<std::string, std::string> read_reasons(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
     if (line.empty() || line[0] == '#' || colon == std::string::npos) continue;
-    std::istringstream rows(line.substr(0, colon));
-    for (std::string row; rows >> row;) {
-      TENON_CHECK(core::find_op(row), ValueError, path, ": there is no row ", row);
-      out[row] = line.substr(colon + 2);
+    std::istringstream operators(line.substr(0, colon));
+    for (std::string op; operators >> op;) {
+      TENON_CHECK(core::find_op(op), ValueError, path, ": there is no operator ", op);
+      out[op] = line.substr(colon + 2);
     }
   }
   return out;
@@ -108,29 +108,29 @@ void Report::died(const std::string& id, int signal) {
   ops_[id.substr(0, id.find(' '))].add(Verdict::Failed);
 }
 
-void Report::row(const std::string& name, const Counts& c) {
+void Report::print_counts(const std::string& name, const Counts& c) {
   std::printf("%-40s %8ld %8ld %8ld\n", name.c_str(), c.passed, c.failed, c.not_run);
 }
 
-// Prints the least and the mean, and the rows that have few; the number of those without a reason, or with one that
-// they do not need.
-long Report::judge_number_of_properties() const {
-  std::size_t sum = 0, least = kProperties;
+// Prints the minimum and the mean, and the operators that have few; the number of those without a reason, or with one
+// that they do not need.
+long Report::check_property_counts() const {
+  std::size_t sum = 0, smallest = kProperties;
   long failed = 0;
   std::printf("\n");
   for (const auto& [op, unused] : ops_) {
     auto found = of_op_.find(op);
     const std::size_t n = found == of_op_.end() ? 0 : found->second.size();
     auto reason = few_.find(op);
-    const bool few = n < static_cast<std::size_t>(least_), excused = reason != few_.end();
+    const bool few = n < static_cast<std::size_t>(min_properties_), excused = reason != few_.end();
     sum += n;
-    least = std::min(least, n);
+    smallest = std::min(smallest, n);
     if (few && excused) std::printf("%s: %zu properties: %s\n", op.c_str(), n, reason->second.c_str());
     if (few == excused) continue;
     std::printf("FAILED %s: %zu properties%s\n", op.c_str(), n, few ? "" : ", and a reason why it has few");
     ++failed;
   }
-  std::printf("%zu rows, properties a row: at least %zu, %.1f in the mean\n", ops_.size(), least,
+  std::printf("%zu operators, properties per operator: at least %zu, %.1f in the mean\n", ops_.size(), smallest,
               static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(ops_.size(), 1)));
   return failed;
 }
@@ -139,15 +139,15 @@ int Report::finish() const {
   std::map<std::string, Counts> families;
   Counts all;
   for (const auto& [op, c] : ops_) {
-    const core::Op* row_of = core::find_op(op);
-    families[row_of ? row_of->family : "?"].add(c);
+    const core::Op* definition = core::find_op(op);
+    families[definition ? definition->family : "?"].add(c);
     all.add(c);
-    if (table_) row(op, c);
+    if (table_) print_counts(op, c);
   }
   std::printf("\n%-40s %8s %8s %8s\n", "family", "passed", "failed", "not run");
-  for (const auto& [family, c] : families) row(family, c);
+  for (const auto& [family, c] : families) print_counts(family, c);
   std::printf("\n%-40s %8s %8s %8s\n", "property", "passed", "failed", "not run");
-  for (int p = 0; p < kProperties; ++p) row(kPropertyNames[p], properties_[static_cast<std::size_t>(p)]);
+  for (int p = 0; p < kProperties; ++p) print_counts(kPropertyNames[p], properties_[static_cast<std::size_t>(p)]);
   std::vector<std::pair<long, std::string>> why;
   for (const auto& [reason, n] : reasons_) why.emplace_back(n, reason);
   std::sort(why.rbegin(), why.rend());
@@ -155,7 +155,7 @@ int Report::finish() const {
   for (std::size_t k = 0; k < why.size() && (list_ || k < 10); ++k) {
     std::printf("%8ld %s\n", why[k].first, why[k].second.c_str());
   }
-  all.failed += judge_number_of_properties();
+  all.failed += check_property_counts();
   for (const std::string& op : no_samples_) std::printf("FAILED %s: has no samples\n", op.c_str());
   std::printf("%ld passed, %ld failed, %ld not run\n", all.passed, all.failed + static_cast<long>(no_samples_.size()),
               all.not_run);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Counts by row, family and property, and what is said of them.
+// Counts by operator, family and property, and what is said of them.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ std::vector<Finding> decode(const std::string& encoded, std::string& id);
 
 class Report {
  public:
-  // A row with fewer than `least` properties fails, unless `few` says why it has no more.
-  Report(bool list, bool table, int least, std::map<std::string, std::string> few)
-      : list_(list), table_(table), least_(least), few_(std::move(few)) {}
+  // An operator with fewer than `min_properties` properties fails, unless `few` says why it has no more.
+  Report(bool list, bool table, int min_properties, std::map<std::string, std::string> few)
+      : list_(list), table_(table), min_properties_(min_properties), few_(std::move(few)) {}
   void add(const std::string& encoded);
   void died(const std::string& id, int signal);
   void no_samples(const std::string& op) { no_samples_.push_back(op); }
@@ -34,13 +34,13 @@ class Report {
     void add(Verdict v) { ++(v == Verdict::Passed ? passed : v == Verdict::Failed ? failed : not_run); }
     void add(const Counts& c);
   };
-  static void row(const std::string& name, const Counts& c);
+  static void print_counts(const std::string& name, const Counts& c);
   void count(const std::string& id, Property p, Verdict v);
-  long judge_number_of_properties() const;
+  long check_property_counts() const;
 
   bool list_, table_;
-  int least_;
-  std::map<std::string, std::string> few_;  // of a row: the reason
+  int min_properties_;
+  std::map<std::string, std::string> few_;  // of an operator: the reason
   std::map<std::string, Counts> ops_;
   std::array<Counts, kProperties> properties_;
   std::map<std::string, std::set<int>> of_op_;  // the properties that passed or failed
@@ -48,8 +48,8 @@ class Report {
   std::vector<std::string> no_samples_;
 };
 
-// The reasons of a file: on each line the names of rows, a colon and why they have few properties. ValueError names a
-// row that is not there.
+// The reasons of a file: on each line the names of operators, a colon and why they have few properties. ValueError
+// names an operator that is not there.
 std::map<std::string, std::string> read_reasons(const std::string& path);
 
 }  // namespace tenon::check

@@ -29,7 +29,7 @@ Values sequence(const Shape& sizes, uint32_t seed) {
   return v;
 }
 
-void make_whole(Values& v, ScalarType dtype, int64_t below, bool in_turn) {
+void make_integers(Values& v, ScalarType dtype, int64_t below, bool in_turn) {
   v.dtype = dtype;
   for (std::size_t i = 0; i < v.real.size(); ++i) {
     auto raw = static_cast<int64_t>((v.real[i] + 2) * 1e6);
@@ -43,23 +43,23 @@ void make_ascending(Values& v) {
   for (auto row = v.real.begin(); length > 0 && row != v.real.end(); row += length) std::sort(row, row + length);
 }
 
-int64_t whole_number(std::string_view text) {
+int64_t parse_integer(std::string_view text) {
   int64_t n = 0;
   for (char c : text) {
-    TENON_CHECK(c >= '0' && c <= '9', ValueError, "samples: '", text, "' is no number");
+    TENON_CHECK(c >= '0' && c <= '9', ValueError, "samples: '", text, "' is not an integer");
     n = n * 10 + (c - '0');
   }
   return n;
 }
 
-// "2x3+" and the like.
+// "2x3+" and similar texts.
 Values tensor_from(std::string_view text, Spec& spec, SpecArg& arg, uint32_t seed) {
   std::size_t end = text.find_first_of("+~?^<%:");
   std::string_view sizes = text.substr(0, end);
   Shape shape;
   for (std::size_t begin = 0; sizes != "0d" && begin <= sizes.size();) {
     std::size_t x = std::min(sizes.find('x', begin), sizes.size());
-    shape.push_back(whole_number(sizes.substr(begin, x - begin)));
+    shape.push_back(parse_integer(sizes.substr(begin, x - begin)));
     begin = x + 1;
   }
   Values v = sequence(shape, seed);
@@ -76,14 +76,14 @@ Values tensor_from(std::string_view text, Spec& spec, SpecArg& arg, uint32_t see
       spec.ordered = true;
       break;
     case '?':
-      make_whole(v, kBool, 2, false);
+      make_integers(v, kBool, 2, false);
       break;
     case ':':
-      std::fill(v.real.begin(), v.real.end(), static_cast<double>(whole_number(text.substr(end + 1))));
+      std::fill(v.real.begin(), v.real.end(), static_cast<double>(parse_integer(text.substr(end + 1))));
       arg.constant = true;
       break;
     default:
-      make_whole(v, kInt64, whole_number(text.substr(end + 1)), text[end] == '%');
+      make_integers(v, kInt64, parse_integer(text.substr(end + 1)), text[end] == '%');
   }
   arg.fixed = v.dtype != kDouble;
   return v;
@@ -105,7 +105,7 @@ SpecArg tensors_from(std::string_view text, Spec& spec, uint32_t& seed) {
   return a;
 }
 
-std::vector<std::string_view> parts(std::string_view text, char separator) {
+std::vector<std::string_view> split_text(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = std::min(text.find(separator, begin), text.size());
@@ -127,7 +127,7 @@ std::string shape_text(const Shape& s) {
   return out.empty() ? "0d" : out;
 }
 
-// Tensors of these shapes in turn, numbers where they have no default. Empty where that does not fit.
+// Tensors of these shapes in turn, scalars where they have no default. Empty where that does not fit.
 std::string text_with(const core::Op& op, const std::vector<Shape>& shapes) {
   std::string out;
   std::size_t next = 0;
@@ -175,7 +175,7 @@ std::vector<std::vector<Shape>> shapes_of(Kind kind) {
 namespace {
 
 // Where all tensors are integers or bools, they are what takes other dtypes.
-void follow_the_first(Spec& s) {
+void choose_main_dtype(Spec& s) {
   const SpecArg* first = nullptr;
   for (const SpecArg& a : s.args) {
     if (a.tensors.empty() || !a.tensors[0]) continue;
@@ -196,13 +196,13 @@ Spec from_text(const core::Op& op, std::string_view text) {
   json plain = json::object();
   std::map<std::string_view, std::string_view> tensors;
   std::string_view same_dtype;
-  for (std::string_view token : parts(text, ' ')) {
+  for (std::string_view token : split_text(text, ' ')) {
     s.large = s.large || token == "large";
     std::size_t equals = token.find('=');
     if (equals == std::string_view::npos) continue;
     std::string name(token.substr(0, equals));
     const auto* info = std::find_if(op.args, op.args + op.n_args, [&](const auto& a) { return name == a.name; });
-    TENON_CHECK(info != op.args + op.n_args, ValueError, "samples: the row has no argument '", name, "'");
+    TENON_CHECK(info != op.args + op.n_args, ValueError, "samples: the operator has no argument '", name, "'");
     if (token.substr(equals + 1) == "same") {
       same_dtype = info->name;
       plain[name] = {{"dtype", "float64"}};
@@ -231,8 +231,8 @@ Spec from_text(const core::Op& op, std::string_view text) {
     if (tensors.empty() && op.args[i].type == ArgType::Device) s.device_arg = i;
     if (same_dtype == op.args[i].name) s.dtype_arg = i;
   }
-  follow_the_first(s);
-  s.keep = bound;
+  choose_main_dtype(s);
+  s.owner = bound;
   return s;
 }
 
@@ -241,32 +241,32 @@ CallFiles::CallFiles(const std::string& folder) {
   for (const auto& e : std::filesystem::directory_iterator(folder, ignored)) {
     std::ifstream file(e.path());
     std::string line;
-    std::vector<std::string> rows;
+    std::vector<std::string> operators;
     while (std::getline(file, line)) {
       if (line.empty() || line[0] == '#') continue;
       if (line[0] != ' ') {
-        rows.clear();
-        for (std::string_view row : parts(line, ' ')) rows.emplace_back(row);
+        operators.clear();
+        for (std::string_view op : split_text(line, ' ')) operators.emplace_back(op);
         continue;
       }
-      for (const std::string& row : rows) calls_[row].push_back(line.substr(line.find_first_not_of(' ')));
+      for (const std::string& op : operators) calls_[op].push_back(line.substr(line.find_first_not_of(' ')));
     }
   }
 }
 
 std::vector<Spec> CallFiles::specs(const core::Op& op) const {
   std::vector<Spec> out;
-  for (std::string_view text : parts(op.samples ? op.samples : "", ';')) out.push_back(from_text(op, text));
+  for (std::string_view text : split_text(op.samples ? op.samples : "", ';')) out.push_back(from_text(op, text));
   auto it = calls_.find(op.name);
   if (it == calls_.end()) return out;
   for (const std::string& text : it->second) out.push_back(from_text(op, text));
   return out;
 }
 
-std::vector<std::string> CallFiles::unknown_rows() const {
+std::vector<std::string> CallFiles::unknown_operators() const {
   std::vector<std::string> out;
-  for (const auto& [row, unused] : calls_) {
-    if (!core::find_op(row)) out.push_back(row);
+  for (const auto& [name, unused] : calls_) {
+    if (!core::find_op(name)) out.push_back(name);
   }
   return out;
 }
@@ -277,7 +277,7 @@ std::vector<Spec> generated(const core::Op& op) {
     std::string text = text_with(op, shapes);
     if (text.empty()) continue;
     out.push_back(from_text(op, text));
-    out.back().valid = false;  // nothing says that the row takes this shape
+    out.back().valid = false;  // nothing says that the operator takes this shape
     out.back().large = shapes[0] == kLarge;
   }
   return out;

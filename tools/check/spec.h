@@ -31,9 +31,9 @@ struct Spec {
   bool ordered = false;                      // the order of elements matters, as in a search: no dtype may change it
   bool valid = false;                        // must not be refused in its own dtype
   bool large = false;                        // cut into several pieces by threads: too large for the reference
-  int device_arg = -1;                       // of a row without tensors: names the device of the result
+  int device_arg = -1;                       // of an operator without tensors: names the device of the result
   int dtype_arg = -1;                        // takes the dtype of a cell
-  std::shared_ptr<void> keep;                // owns what `plain` points to
+  std::shared_ptr<void> owner;               // owns what `plain` points to
   std::shared_ptr<oracle::Arguments> given;  // of a case: its tensors with their own strides
 };
 
@@ -43,7 +43,7 @@ inline constexpr Memory kMemories[] = {Memory::Contiguous, Memory::Transposed, M
                                        Memory::Expanded};
 const char* name(Memory m);
 
-// The tensors of a spec, made.
+// The tensors of a spec on a device.
 class Built {
  public:
   Built(const Spec& spec, ScalarType dtype, Memory memory, Place place);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What holds of every row's call as a whole, whatever it computes.
+// What holds of every operator's call as a whole, whatever it computes.
 #include <algorithm>
 #include <optional>
 #include <thread>
@@ -24,13 +24,13 @@ struct Whole {
   const Cell& cell;
   Place elsewhere;
   const core::Op& op = cell.op;
-  Built fresh() const { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
+  Built build_inputs() const { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
   Results call() const {
-    Built inputs = fresh();
+    Built inputs = build_inputs();
     return call_and_collect(op, inputs);
   }
   Results draw() const {  // from the generator as it is
-    Built inputs = fresh();
+    Built inputs = build_inputs();
     std::vector<core::OwnedValue> values(op.n_results);
     op.row_call.load()(inputs.values(), values.data());
     return collect(op, inputs, oracle::flatten(values.data(), op.n_results));
@@ -41,7 +41,7 @@ struct Whole {
   }
 };
 
-Verdicts schema(const Whole& w) {
+Verdicts check_schema(const Whole& w) {
   if (core::find_op(w.op.name) != &w.op) return "is not found by its name";
   if (!w.op.doc || !*w.op.doc) return "has no doc";
   const std::string ours = schema_text(w.op), theirs = plain_schema(w.op.schema);
@@ -52,7 +52,7 @@ bool is_default(const core::ArgInfo& a, const tn_value& v) {
   return a.has_default && v.tag <= TN_TAG_BOOL && v.tag == a.value.tag && v.u.i64 == a.value.u.i64;
 }
 
-core::OwnedValue owned(const tn_value& v) {
+core::OwnedValue to_owned(const tn_value& v) {
   core::OwnedValue out;
   out.tag = v.tag;
   auto share = [](const tn_tensor* t) { return t ? core::Impl::share(core::TensorImpl::from_view(t)) : core::Impl(); };
@@ -67,9 +67,9 @@ core::OwnedValue owned(const tn_value& v) {
 }
 
 // Through the C interface, without the arguments at the end that have their default.
-Verdicts by_name(const Whole& w) {
+Verdicts check_by_name(const Whole& w) {
   Results expected = w.call();
-  Built inputs = w.fresh();
+  Built inputs = w.build_inputs();
   uint32_t n = w.op.n_args;
   while (n > 0 && is_default(w.op.args[n - 1], inputs.values()[n - 1])) --n;
   std::vector<tn_value> out(w.op.n_results);
@@ -78,7 +78,7 @@ Verdicts by_name(const Whole& w) {
   if (tn_call_op(name, inputs.values(), n, out.data(), w.op.n_results) != TN_OK) return tn_last_error();
   std::vector<core::OwnedValue> results;
   for (tn_value& v : out) {
-    results.push_back(owned(v));
+    results.push_back(to_owned(v));
     tn_release_value(&v);
   }
   Results ours = collect(w.op, inputs, oracle::flatten(results.data(), w.op.n_results));
@@ -86,13 +86,13 @@ Verdicts by_name(const Whole& w) {
 }
 
 // Arguments on a device that is not the host: so are the results, described as on the host.
-Verdicts device(const Whole& w) {
+Verdicts check_device(const Whole& w) {
   Results expected = w.call();
-  Built there(w.cell.spec, w.cell.dtype, w.cell.memory, w.elsewhere);
+  Built remote(w.cell.spec, w.cell.dtype, w.cell.memory, w.elsewhere);
   for (int i = 0; i < w.op.n_args; ++i) {
-    if (w.op.args[i].type == core::ArgType::Device) there.values()[i] = device_value(w.elsewhere);
+    if (w.op.args[i].type == core::ArgType::Device) remote.values()[i] = device_value(w.elsewhere);
   }
-  Results ours = call_and_collect(w.op, there);
+  Results ours = call_and_collect(w.op, remote);
   for (std::size_t k = 0; k < ours.size(); ++k) {
     if (ours[k].tensor && ours[k].tensor->slot != w.elsewhere.slot) return core::join("output ", k, " is on the host");
   }
@@ -100,8 +100,8 @@ Verdicts device(const Whole& w) {
 }
 
 // Writes are counted where they happen, and nowhere else.
-Verdicts version(const Whole& w) {
-  Built inputs = w.fresh();
+Verdicts check_version(const Whole& w) {
+  Built inputs = w.build_inputs();
   if (inputs.tensors().empty()) return std::nullopt;
   auto before = inputs.bytes();
   std::vector<uint32_t> versions;
@@ -110,32 +110,32 @@ Verdicts version(const Whole& w) {
     versions.push_back(t->version());
     writes.push_back(t->storage->head.writes);
   }
-  call_row(w.op, inputs.values());
+  call_operator(w.op, inputs.values());
   auto after = inputs.bytes();
   for (std::size_t k = 0; k < after.size(); ++k) {
     const core::TensorImpl& t = *inputs.tensors()[k];
     const core::ArgInfo& a = w.op.args[inputs.position(k)];
     const bool moved = t.version() != versions[k], counted = t.storage->head.writes != writes[k];
-    if (moved != counted) return core::join("'", a.name, "': autograd and plugins see other counts of writes");
+    if (moved != counted) return core::join("'", a.name, "': autograd and plugins see different counts of writes");
     if (after[k] != before[k] && !moved) return core::join("'", a.name, "' was written and its version stays");
     if (!a.mutates && moved) return core::join("the version of '", a.name, "' moved");
   }
   return "";
 }
 
-// A call that is refused, then one that is not: as if nothing had happened.
-Verdicts recovery(const Whole& w) {
+// A call that is refused, then one that is not: the second is not affected.
+Verdicts check_recovery(const Whole& w) {
   Results expected = w.call();
-  Built inputs = w.fresh();
+  Built inputs = w.build_inputs();
   int bad = -1;
   for (int i = 0; i < w.op.n_args && bad < 0; ++i) {
     if (w.op.args[i].type == core::ArgType::Tensor || w.op.args[i].type == core::ArgType::Device) bad = i;
   }
   if (bad < 0) return std::nullopt;
   const tn_value good = inputs.values()[bad];
-  inputs.values()[bad] = w.op.args[bad].type == core::ArgType::Tensor ? tn_value{} : nobodys_device();
+  inputs.values()[bad] = w.op.args[bad].type == core::ArgType::Tensor ? tn_value{} : unknown_device();
   try {
-    call_row(w.op, inputs.values());
+    call_operator(w.op, inputs.values());
     return core::join("a bad '", w.op.args[bad].name, "' is not refused");
   } catch (const Error&) {
   }
@@ -144,17 +144,17 @@ Verdicts recovery(const Whole& w) {
 }
 
 // Once the results are gone, as much tensor memory is in use as before.
-Verdicts memory(const Whole& w) {
-  Built inputs = w.fresh();
-  call_row(w.op, inputs.values());
+Verdicts check_memory(const Whole& w) {
+  Built inputs = w.build_inputs();
+  call_operator(w.op, inputs.values());
   const uint64_t before = core::memory_stats(0, 0).allocated;
-  call_row(w.op, inputs.values());
+  call_operator(w.op, inputs.values());
   const uint64_t after = core::memory_stats(0, 0).allocated;
-  return after == before ? "" : core::join(after, " bytes are in use behind the call, ", before, " before");
+  return after == before ? "" : core::join(after, " bytes are in use after the call, ", before, " before");
 }
 
 // Other than an argument that is handed back.
-bool recorded(const Built& inputs, const Results& results, bool integers_only) {
+bool is_recorded(const Built& inputs, const Results& results, bool integers_only) {
   for (const oracle::Result& r : results) {
     if (!r.tensor || (integers_only && isFloatingType(r.tensor->dtype))) continue;
     const auto& given = inputs.tensors();
@@ -164,10 +164,10 @@ bool recorded(const Built& inputs, const Results& results, bool integers_only) {
   return false;
 }
 
-// Recording changes no bit; nothing is recorded under NoGradGuard, of integers or by a row without gradient.
-Verdicts recording(const Whole& w) {
+// Recording changes no bit; nothing is recorded under NoGradGuard, of integers or by an operator without gradient.
+Verdicts check_recording(const Whole& w) {
   Results expected = w.call();
-  Built inputs = w.fresh();
+  Built inputs = w.build_inputs();
   bool any = false;
   for (std::size_t k = 0; k < inputs.tensors().size(); ++k) {
     const core::Impl& t = inputs.tensors()[k];
@@ -176,25 +176,25 @@ Verdicts recording(const Whole& w) {
     any = true;
   }
   if (!any) return std::nullopt;
-  Results plain, ours = call_row(w.op, inputs.values());
+  Results plain, ours = call_operator(w.op, inputs.values());
   {
     NoGradGuard guard;
-    plain = call_row(w.op, inputs.values());
+    plain = call_operator(w.op, inputs.values());
   }
-  if (recorded(inputs, plain, false)) return "recorded under NoGradGuard";
-  if (recorded(inputs, ours, true)) return "a result of integers is recorded";
+  if (is_recorded(inputs, plain, false)) return "recorded under NoGradGuard";
+  if (is_recorded(inputs, ours, true)) return "a result of integers is recorded";
   const bool may = w.op.kind == core::OpKind::Composite || w.op.flags & core::kOpDifferentiable;
-  if (!may && recorded(inputs, ours, false)) return "recorded by a row without gradient";
+  if (!may && is_recorded(inputs, ours, false)) return "recorded by an operator without gradient";
   return mutates(w.op) ? "" : w.differs(ours, expected);
 }
 
-Verdicts served(const Whole& w) {
+Verdicts check_served(const Whole& w) {
   core::reset_fallback_counts();
   w.call();
   return core::fallback_summary();
 }
 
-Verdicts draws(const Whole& w) {
+Verdicts check_draws(const Whole& w) {
   if (has_values(w.op) || !has_bits(w.op)) return std::nullopt;
   core::GeneratorImpl& generator = core::default_generator(Device(DeviceType::CPU));
   auto after = [&](uint64_t seed, int calls) {
@@ -206,7 +206,7 @@ Verdicts draws(const Whole& w) {
   const bool several =
       std::any_of(one.begin(), one.end(), [](const auto& r) { return r.tensor && r.tensor->numel > 1; });
   if (!several || generator.offset() == 0) return std::nullopt;  // as dropout that is turned off
-  // Few elements may well be drawn alike, again and again they are not.
+  // Few elements may be the same in one draw, but not in all of them.
   constexpr int kTries = 20;
   const auto first = bits(one);
   bool seeds = false, calls = false;
@@ -217,8 +217,8 @@ Verdicts draws(const Whole& w) {
   return !seeds ? "other seeds give the same" : !calls ? "further calls draw the same" : "";
 }
 
-// Two threads of the program call the row at once.
-Verdicts together(const Whole& w) {
+// Two threads of the program call the operator at once.
+Verdicts check_together(const Whole& w) {
   if (!has_values(w.op)) return std::nullopt;
   Results expected = w.call(), mine, theirs;
   std::string thrown;
@@ -245,10 +245,10 @@ struct Check {
   Verdicts (*run)(const Whole&);
 };
 constexpr Check kChecks[] = {
-    {Property::Schema, schema},       {Property::ByName, by_name},    {Property::Device, device},
-    {Property::Version, version},     {Property::Recovery, recovery}, {Property::Memory, memory},
-    {Property::Recording, recording}, {Property::Served, served},     {Property::Draws, draws},
-    {Property::Together, together},
+    {Property::Schema, check_schema},       {Property::ByName, check_by_name},    {Property::Device, check_device},
+    {Property::Version, check_version},     {Property::Recovery, check_recovery}, {Property::Memory, check_memory},
+    {Property::Recording, check_recording}, {Property::Served, check_served},     {Property::Draws, check_draws},
+    {Property::Together, check_together},
 };
 
 }  // namespace
@@ -278,7 +278,7 @@ Findings run_whole(const Cell& cell, Place elsewhere) {
   try {
     w.call();
   } catch (const Error&) {
-    return out;  // the row does not take the sample in this dtype, which other tasks judge
+    return out;  // the operator does not take the sample in this dtype, which other tasks judge
   }
   for (const Check& c : kChecks) {
     try {

@@ -17,8 +17,8 @@
 #include <regex>
 
 #include "../check/device.h"
+#include "../check/operator_check.h"
 #include "../check/report.h"
-#include "../check/row.h"
 #include "child.h"
 #include "commands.h"
 #include "tenon/core/device.h"
@@ -42,20 +42,20 @@ std::string installed_calls() {
   return (program.parent_path().parent_path() / "share/tenon/check").string();
 }
 
-// Opens the plugin in this process; only children do.
-plugins::Info open(const std::string& file) {
+// Opens the plugin in this process; only child processes call it.
+plugins::Info open_plugin(const std::string& file) {
   plugins::Info info = plugins::load(file);
   TENON_CHECK(info.state == plugins::State::Opened, ValueError, file, ": ", plugins::to_string(info.state), ": ",
               info.reason);
   return info;
 }
 
-void describe(const CheckOptions& o, CheckResult& r) {
+void read_description(const CheckOptions& o, CheckResult& r) {
   const ChildResult child = run_in_child(
       [&](const Send& send) {
-        const plugins::Info info = open(o.file);
+        const plugins::Info info = open_plugin(o.file);
         TENON_CHECK(info.device != "any", ValueError,
-                    "it brings ops, dtypes or layouts for tensors on other devices, and no device to check");
+                    "it provides operators, dtypes or layouts for tensors on other devices, and no device to check");
         const Place place = check::find_place(info.device);
         TENON_CHECK(place.slot >= 0, ValueError, "its device '", info.device, "' cannot be used");
         send(json{{"name", info.name},
@@ -67,7 +67,7 @@ void describe(const CheckOptions& o, CheckResult& r) {
       },
       o.seconds);
   TENON_CHECK(child.failure.empty(), ValueError, o.file, ": cannot be checked: ", child.failure,
-              ". `tenon inspect` shows what the file says of itself");
+              ". `tenon inspect` shows what the file declares");
   const json said = json::parse(child.text);
   r.plugin = said.at("name");
   r.device = said.at("device");
@@ -76,7 +76,7 @@ void describe(const CheckOptions& o, CheckResult& r) {
   r.quarantined = said.at("quarantined").get<std::vector<std::string>>();
 }
 
-// "float32=native int64=staged": what serves the row in each dtype that it claims.
+// "float32=native int64=staged": what serves the operator in each dtype that it claims.
 std::string coverage_of(const core::Op& op, int slot) {
   std::string out;
   const core::DtypeMask claimed = core::parse_dtype_mask(op.dtypes);
@@ -97,26 +97,26 @@ class Runner {
  public:
   Runner(const CheckOptions& o, CheckResult& r)
       : o_(o), r_(r), calls_(o.calls.empty() ? installed_calls() : o.calls), library_(o.cases) {
-    rows_.reference = o.reference;
-    rows_.device = r.device;
-    rows_.gradients = false;  // formulas are core's
-    rows_.guests = true;
+    options_.reference = o.reference;
+    options_.device = r.device;
+    options_.gradients = false;  // the formulas are core's
+    options_.tested_device = true;
     const std::regex wanted(o.op);
     for (const check::DeviceCheck& c : check::device_checks()) {
       if (std::regex_search(c.name, wanted)) checks_.push_back(&c);
     }
     for (int i = 0; i < core::op_count(); ++i) {
       const core::Op& op = core::op_at(i);
-      if (check::callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
+      if (check::is_callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
     }
     TENON_CHECK(!ops_.empty() || !checks_.empty(), ValueError, "no operator and no check has a name with '", o.op, "'");
   }
   void run();
 
  private:
-  void in_child(int file, int first, const oracle::Send& send);
-  void device_check(const check::DeviceCheck& c, Place place, const oracle::Send& send);
-  void row(const core::Op& op, int slot, int first, const oracle::Send& send);
+  void run_child(int file, int first, const oracle::Send& send);
+  void check_device(const check::DeviceCheck& c, Place place, const oracle::Send& send);
+  void check_operator(const core::Op& op, int slot, int first, const oracle::Send& send);
   void receive(const Line& l);
   oracle::AfterDeath died(const std::string& id, int signal);
   oracle::AfterDeath after_death(const std::string& id, int signal, std::string& how);
@@ -126,14 +126,14 @@ class Runner {
   CheckResult& r_;
   check::CallFiles calls_;
   check::CaseLibrary library_;
-  check::RowOptions rows_;
+  check::OperatorCheckOptions options_;
   std::vector<const check::DeviceCheck*> checks_;
   std::vector<const core::Op*> ops_;
   std::map<std::string, int> deaths_;  // by operator
   int hangs_ = 0;
 };
 
-void Runner::device_check(const check::DeviceCheck& c, Place place, const oracle::Send& send) {
+void Runner::check_device(const check::DeviceCheck& c, Place place, const oracle::Send& send) {
   send({"start", std::string("0 ") + c.name});
   std::string wrong;
   try {
@@ -148,25 +148,26 @@ void Runner::device_check(const check::DeviceCheck& c, Place place, const oracle
   send({"device", std::string(c.name) + " " + wrong});
 }
 
-void Runner::row(const core::Op& op, int slot, int first, const oracle::Send& send) {
+void Runner::check_operator(const core::Op& op, int slot, int first, const oracle::Send& send) {
   if (first == 0 && op.kind == core::OpKind::Kernel)
     send({"cover", std::string(op.name) + " " + coverage_of(op, slot)});
-  check::Row row(op, rows_, library_, calls_);
-  if (first == 0) send({row.has_samples() ? "row" : "none", op.name});
-  row.run(first, send);
+  check::OperatorCheck check(op, options_, library_, calls_);
+  if (first == 0) send({check.has_samples() ? "operator" : "none", op.name});
+  check.run(first, send);
 }
 
-void Runner::in_child(int file, int first, const oracle::Send& send) {
+void Runner::run_child(int file, int first, const oracle::Send& send) {
   const auto f = static_cast<std::size_t>(file);
   const bool on_device = f < checks_.size();
   const std::string name = on_device ? checks_[f]->name : ops_[f - checks_.size()]->name;
   try {
     core::set_fallback(core::Fallback::Allow);
-    open(o_.file);
+    open_plugin(o_.file);
     const Place place = check::find_place(r_.device);
     check::watch_device(place.slot);
     core::reset_fallback_counts();
-    on_device ? device_check(*checks_[f], place, send) : row(*ops_[f - checks_.size()], place.slot, first, send);
+    on_device ? check_device(*checks_[f], place, send)
+              : check_operator(*ops_[f - checks_.size()], place.slot, first, send);
   } catch (const std::exception& e) {
     Findings found;
     found.failed(check::Property::Values, core::join("samples: ", e.what()));
@@ -182,10 +183,10 @@ void Runner::receive(const Line& l) {
   const std::string name = l.text.substr(0, space), rest = space == std::string::npos ? "" : l.text.substr(space + 1);
   if (l.kind == "none") {
     r_.no_samples.push_back(name);
-  } else if (l.kind == "row") {
-    ++r_.rows;
+  } else if (l.kind == "operator") {
+    ++r_.operators;
     r_.passed_of[name] += 0;
-    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%d of %zu: %s", r_.rows, ops_.size(), name.c_str());
+    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%d of %zu: %s", r_.operators, ops_.size(), name.c_str());
   } else if (l.kind == "staged") {
     r_.staged[name] += std::stol(rest);
   } else if (l.kind == "device") {
@@ -216,7 +217,7 @@ void Runner::receive(const Line& l) {
   }
 }
 
-// A device that kills every call would otherwise be asked thousands of times, and wait for a deadline each time.
+// Stops calling a device that kills every call: thousands of deadlines would be waited for.
 oracle::AfterDeath Runner::after_death(const std::string& id, int signal, std::string& how) {
   constexpr int kMaxDeaths = 3, kMaxHangs = 10;  // of an operator, of all
   hangs_ += signal == SIGALRM;
@@ -239,7 +240,7 @@ oracle::AfterDeath Runner::died(const std::string& id, int signal) {
     if (v.name != id) continue;
     v.run = v.failed = true;
     v.reason = how;
-    return next == oracle::AfterDeath::Nothing ? next : oracle::AfterDeath::NextFile;  // such a check is one item
+    return next == oracle::AfterDeath::Nothing ? next : oracle::AfterDeath::NextFile;  // a device check is one item
   }
   r_.failures.push_back({id.empty() ? "the process, before its first check" : id, "crash", how});
   return next;
@@ -261,11 +262,13 @@ void Runner::judge_levels() {
 }
 
 void Runner::run() {
-  for (const std::string& row : calls_.unknown_rows()) throw ValueError("calls to try: there is no row " + row);
+  for (const std::string& name : calls_.unknown_operators()) {
+    throw ValueError("calls to try: there is no operator " + name);
+  }
   for (const check::DeviceCheck* c : checks_) r_.device_checks.push_back({c->name, c->level, false, false, "died"});
   oracle::Work work;
   work.files = static_cast<int>(checks_.size() + ops_.size());
-  work.run = [&](int file, int first, const oracle::Send& send) { in_child(file, first, send); };
+  work.run = [&](int file, int first, const oracle::Send& send) { run_child(file, first, send); };
   work.receive = [&](const Line& l) { receive(l); };
   work.died = [&](const std::string& id, int signal) { return died(id, signal); };
   oracle::run_all(work, o_.processes, o_.seconds);
@@ -273,7 +276,7 @@ void Runner::run() {
   judge_levels();
 }
 
-void write(const std::string& path, const std::string& text) {
+void write_report(const std::string& path, const std::string& text) {
   if (path == "-") {
     std::cout << text;
     return;
@@ -293,15 +296,15 @@ CheckResult run_check(const CheckOptions& asked) {
   CheckResult r;
   r.file = asked.file;
   r.level = o.level;
-  describe(o, r);
+  read_description(o, r);
   Runner(o, r).run();
   return r;
 }
 
 bool check_plugin(const CheckOptions& o) {
   const CheckResult r = run_check(o);
-  if (!o.json.empty()) write(o.json, check_json(r));
-  if (!o.junit.empty()) write(o.junit, check_junit(r));
+  if (!o.json.empty()) write_report(o.json, check_json(r));
+  if (!o.junit.empty()) write_report(o.junit, check_junit(r));
   if (o.text || (o.json != "-" && o.junit != "-")) std::cout << check_text(r, o.table);
   return r.good();
 }

@@ -34,18 +34,18 @@ struct CheckResult {
   std::string file, plugin, version, device;
   int kernels = 0;
   std::vector<std::string> quarantined;
-  int level = 0;    // asked for
-  int reached = 0;  // -1: not even level 0
-  int rows = 0;     // with samples
+  int level = 0;      // asked for
+  int reached = 0;    // -1: not even level 0
+  int operators = 0;  // with samples
   long passed = 0, not_run = 0;
   std::map<std::string, long> passed_properties;
-  std::map<std::string, long> passed_of;  // by row
+  std::map<std::string, long> passed_of;  // by operator
   std::vector<CheckFailure> failures;     // of level 0
   std::vector<DeviceVerdict> device_checks;
   std::string stopped;                                                 // why not everything was tried
-  std::vector<std::string> no_samples;                                 // rows
-  std::map<std::string, std::map<std::string, std::string>> coverage;  // row, dtype: "native", "decomposed", ...
-  std::map<std::string, long> staged;                                  // calls by row
+  std::vector<std::string> no_samples;                                 // operators
+  std::map<std::string, std::map<std::string, std::string>> coverage;  // operator, dtype: "native", "decomposed", ...
+  std::map<std::string, long> staged;                                  // calls by operator
   bool good() const { return failures.empty() && reached >= level; }
 };
 

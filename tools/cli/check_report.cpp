@@ -13,21 +13,21 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostFailures = 40, kMostNext = 12;  // lines of the text; JSON has all
+constexpr std::size_t kMaxFailures = 40, kMaxNext = 12;  // lines of the text; JSON has all
 constexpr const char* kServedBy[] = {"native", "decomposed", "staged", "none"};
 constexpr const char* kDtypeNames[] = {"float32", "float64", "float16", "bfloat16", "int64",
                                        "int32",   "int16",   "int8",    "uint8",    "bool"};
 
-std::string row_of(const std::string& id) { return id.substr(0, id.find(' ')); }
+std::string operator_of(const std::string& id) { return id.substr(0, id.find(' ')); }
 
-std::vector<std::pair<long, std::string>> most_staged(const CheckResult& r) {
+std::vector<std::pair<long, std::string>> sort_staged(const CheckResult& r) {
   std::vector<std::pair<long, std::string>> out;
   for (const auto& [op, calls] : r.staged) out.emplace_back(calls, op);
   std::sort(out.rbegin(), out.rend());
   return out;
 }
 
-std::map<std::string, std::map<std::string, long>> totals(const CheckResult& r) {
+std::map<std::string, std::map<std::string, long>> count_by_dtype(const CheckResult& r) {
   std::map<std::string, std::map<std::string, long>> out;
   for (const auto& [op, cells] : r.coverage) {
     for (const auto& [dtype, by] : cells) ++out[dtype][by];
@@ -36,8 +36,8 @@ std::map<std::string, std::map<std::string, long>> totals(const CheckResult& r) 
 }
 
 std::string coverage_text(const CheckResult& r, bool table) {
-  Table sums({"rows by dtype", "native", "decomposed", "staged", "none"});
-  auto counted = totals(r);
+  Table sums({"operators by dtype", "native", "decomposed", "staged", "none"});
+  auto counted = count_by_dtype(r);
   for (const char* dtype : kDtypeNames) {
     if (!counted.count(dtype)) continue;
     std::vector<std::string> line = {dtype};
@@ -46,7 +46,7 @@ std::string coverage_text(const CheckResult& r, bool table) {
   }
   std::string out = sums.text();
   if (!table) return out;
-  std::vector<std::string> head = {"row"};
+  std::vector<std::string> head = {"operator"};
   head.insert(head.end(), std::begin(kDtypeNames), std::end(kDtypeNames));
   Table all(head);
   for (const auto& [op, cells] : r.coverage) {
@@ -59,16 +59,16 @@ std::string coverage_text(const CheckResult& r, bool table) {
 
 std::string next_text(const CheckResult& r) {
   std::string out;
-  const auto staged = most_staged(r);
+  const auto staged = sort_staged(r);
   for (const DeviceVerdict& v : r.device_checks) {
     if (v.failed && v.level > 0) out += core::join("  for level ", v.level, ", ", v.name, ": ", v.reason, "\n");
   }
   if (!staged.empty()) {
-    out += core::join("  kernels for what still goes through the host, ", staged.size(), " rows, by calls:");
-    for (std::size_t k = 0; k < std::min(staged.size(), kMostNext); ++k) {
+    out += core::join("  kernels for what still goes through the host, ", staged.size(), " operators, by calls:");
+    for (std::size_t k = 0; k < std::min(staged.size(), kMaxNext); ++k) {
       out += core::join(k ? ", " : " ", staged[k].second, " ", staged[k].first);
     }
-    out += staged.size() > kMostNext ? " ...\n" : "\n";
+    out += staged.size() > kMaxNext ? " ...\n" : "\n";
   }
   return out.empty() ? "" : "\nTo implement next:\n" + out;
 }
@@ -114,16 +114,16 @@ std::string xml_of(const TestCase& t) {
 }
 
 std::vector<TestCase> test_cases(const CheckResult& r) {
-  std::map<std::string, TestCase> rows;
-  auto row = [&](const std::string& name) -> TestCase& {
+  std::map<std::string, TestCase> by_operator;
+  auto case_of = [&](const std::string& name) -> TestCase& {
     const core::Op* op = core::find_op(name);
-    TestCase& t = rows[name];
+    TestCase& t = by_operator[name];
     t.of = op ? op->family : "process";
     t.name = name;
     return t;
   };
-  for (const auto& [name, passed] : r.passed_of) row(name);
-  for (const std::string& name : r.no_samples) row(name).skipped = "has no samples";
+  for (const auto& [name, passed] : r.passed_of) case_of(name);
+  for (const std::string& name : r.no_samples) case_of(name).skipped = "has no samples";
   std::vector<TestCase> out;
   for (const DeviceVerdict& v : r.device_checks) {
     const bool fails = v.failed && v.level <= r.level;
@@ -131,10 +131,10 @@ std::vector<TestCase> test_cases(const CheckResult& r) {
   }
   for (const CheckFailure& f : r.failures) {
     if (f.property == "device") continue;
-    TestCase& t = row(row_of(f.id));
+    TestCase& t = case_of(operator_of(f.id));
     t.failure += core::join(t.failure.empty() ? "" : " | ", f.id, ", ", f.property, ": ", f.reason);
   }
-  for (const auto& [name, t] : rows) out.push_back(t);
+  for (const auto& [name, t] : by_operator) out.push_back(t);
   return out;
 }
 
@@ -149,19 +149,20 @@ std::string check_text(const CheckResult& r, bool table) {
     out += core::join(word_of(v), " ", v.name, v.reason.empty() ? "" : ": ", v.reason, "\n");
   }
   out += "\n" + coverage_text(r, table) + "\n";
-  for (std::size_t k = 0; k < std::min(r.failures.size(), kMostFailures); ++k) {
+  for (std::size_t k = 0; k < std::min(r.failures.size(), kMaxFailures); ++k) {
     const CheckFailure& f = r.failures[k];
     if (f.property != "device") out += core::join("FAILED ", f.id, ", ", f.property, ": ", f.reason, "\n");
   }
-  if (r.failures.size() > kMostFailures) {
-    out += core::join("... and ", r.failures.size() - kMostFailures, " more; --json FILE has all\n");
+  if (r.failures.size() > kMaxFailures) {
+    out += core::join("... and ", r.failures.size() - kMaxFailures, " more; --json FILE has all\n");
   }
   if (!r.no_samples.empty()) {
-    out += core::join(r.no_samples.size(), " rows have no samples here and were not called; --cases gives them some\n");
+    out += core::join(r.no_samples.size(),
+                      " operators have no samples here and were not called; --cases gives them some\n");
   }
   out += next_text(r);
-  out += core::join("\n", r.rows, " rows called, ", r.passed, " checks passed, ", r.failures.size(), " failed, ",
-                    r.not_run, " not run\n");
+  out += core::join("\n", r.operators, " operators called, ", r.passed, " checks passed, ", r.failures.size(),
+                    " failed, ", r.not_run, " not run\n");
   const std::string reached = r.reached < 0 ? "no level" : core::join("level ", r.reached);
   out += core::join(r.good() ? "PASSED" : "FAILED", ": level ", r.level, " was asked for, ", reached, " is reached\n");
   return out;
@@ -170,12 +171,12 @@ std::string check_text(const CheckResult& r, bool table) {
 std::string check_json(const CheckResult& r) {
   ordered_json failures = ordered_json::array(), device = ordered_json::array(), next = ordered_json::array();
   for (const CheckFailure& f : r.failures) {
-    failures.push_back({{"row", row_of(f.id)}, {"id", f.id}, {"property", f.property}, {"reason", f.reason}});
+    failures.push_back({{"operator", operator_of(f.id)}, {"id", f.id}, {"property", f.property}, {"reason", f.reason}});
   }
   for (const DeviceVerdict& v : r.device_checks) {
     device.push_back({{"name", v.name}, {"level", v.level}, {"verdict", word_of(v)}, {"reason", v.reason}});
   }
-  for (const auto& [calls, op] : most_staged(r)) next.push_back({{"op", op}, {"staged_calls", calls}});
+  for (const auto& [calls, op] : sort_staged(r)) next.push_back({{"op", op}, {"staged_calls", calls}});
   const ordered_json out = {
       {"file", r.file},
       {"plugin", r.plugin},
@@ -187,11 +188,11 @@ std::string check_json(const CheckResult& r) {
       {"level", {{"asked", r.level}, {"reached", r.reached}}},
       {"checks", {{"passed", r.passed}, {"failed", r.failures.size()}, {"not_run", r.not_run}}},
       {"passed_by_property", r.passed_properties},
-      {"rows", {{"called", r.rows}, {"without_samples", r.no_samples}}},
+      {"operators", {{"called", r.operators}, {"without_samples", r.no_samples}}},
       {"device_checks", device},
       {"failures", failures},
       {"next", next},
-      {"totals", totals(r)},
+      {"totals", count_by_dtype(r)},
       {"coverage", r.coverage},
   };
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -19,10 +19,10 @@
 namespace tenon::command {
 namespace {
 
-constexpr int kThrew = 97;                     // exit status of a child whose body threw
-constexpr std::size_t kMostBytes = 64u << 20;  // of what a child may send
-constexpr char kFault = '\x01';                // begins the text of an exception, at the end of what was sent
-constexpr char kDone = '\x02';                 // the end of what a body sent that returned
+constexpr int kThrew = 97;                    // exit status of a child whose body threw
+constexpr std::size_t kMaxBytes = 64u << 20;  // of what a child may send
+constexpr char kFault = '\x01';               // begins the text of an exception, at the end of what was sent
+constexpr char kDone = '\x02';                // the end of what a body sent that returned
 
 void write_all(int fd, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -33,7 +33,7 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
-[[noreturn]] void child(int fd, const std::function<void(const Send&)>& body) {
+[[noreturn]] void run_child(int fd, const std::function<void(const Send&)>& body) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -73,10 +73,10 @@ std::string failure_of(int status, std::string& text) {
 
 ChildResult run_in_child(const std::function<void(const Send&)>& body, int seconds) {
   int fds[2];
-  TENON_CHECK(pipe2(fds, O_CLOEXEC) == 0, Error, "no pipe: ", std::string(std::strerror(errno)));
+  TENON_CHECK(pipe2(fds, O_CLOEXEC) == 0, Error, "cannot create a pipe: ", std::string(std::strerror(errno)));
   pid_t pid = fork();
-  TENON_CHECK(pid >= 0, Error, "no child process: ", std::string(std::strerror(errno)));
-  if (pid == 0) child(fds[1], body);
+  TENON_CHECK(pid >= 0, Error, "cannot start a child process: ", std::string(std::strerror(errno)));
+  if (pid == 0) run_child(fds[1], body);
   close(fds[1]);
   ChildResult out;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -88,10 +88,10 @@ ChildResult run_in_child(const std::function<void(const Send&)>& body, int secon
     char buffer[1 << 16];
     ssize_t n = ready > 0 ? read(fds[0], buffer, sizeof buffer) : -1;
     if (n > 0) out.text.append(buffer, static_cast<std::size_t>(n));
-    if (n > 0 && out.text.size() < kMostBytes) continue;
+    if (n > 0 && out.text.size() < kMaxBytes) continue;
     if (n != 0) {
       kill(pid, SIGKILL);
-      out.failure = n > 0 ? "sent more than can be true" : core::join("did not end within ", seconds, " s");
+      out.failure = n > 0 ? "sent more than 64 MiB" : core::join("did not end within ", seconds, " s");
     }
     break;
   }

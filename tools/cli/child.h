@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs what may crash or hang in a process of its own.
+// Runs what may crash or hang in a separate process.
 #pragma once
 
 #include <functional>

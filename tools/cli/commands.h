@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of `tenon`. Each writes to standard output and throws tenon::Error for a request it cannot serve.
+// The subcommands of `tenon`. Each writes to standard output and throws tenon::Error for a request that cannot be
+// served.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ void ops(const std::string& name, bool json);  // empty: all
 void why(const std::string& op, const std::string& device, const std::string& dtype, bool json);
 // Reads a plugin's file without running more of it than its entry, within the time.
 void inspect(const std::string& file, bool json, int seconds);
-// Writes the manifest of a library (or of the library that a manifest names), or renews the digest in it.
+// Writes the manifest of a library (or of the library that a manifest names), or updates the digest in it.
 void manifest(const std::string& file, int seconds);
 // Writes the project of a backend into `dir`, empty: a folder with its name. Nothing is overwritten.
 void new_plugin(const std::string& name, const std::string& dir);

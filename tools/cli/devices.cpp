@@ -15,7 +15,7 @@
 namespace tenon::command {
 namespace {
 
-struct Row {
+struct DeviceRow {
   std::string device, name, note;
   std::vector<std::string> served_by;
   uint64_t total = 0, free = 0;
@@ -42,8 +42,8 @@ std::vector<std::string> plugins_of(const std::string& device) {
   return out;
 }
 
-Row row_of(const core::DeviceEntry& e, int index) {
-  Row r;
+DeviceRow describe_device(const core::DeviceEntry& e, int index) {
+  DeviceRow r;
   r.device = e.slot == 0 ? e.name : e.name + ":" + std::to_string(index);
   r.served_by = plugins_of(e.name);
   r.flags = flag_names(e.flags);
@@ -61,18 +61,18 @@ Row row_of(const core::DeviceEntry& e, int index) {
   return r;
 }
 
-std::vector<Row> collect() {
+std::vector<DeviceRow> list_devices() {
   core::backend_source().scan();  // makes the devices of all manifests known
-  std::vector<Row> out;
+  std::vector<DeviceRow> out;
   for (int slot = 0; slot < core::device_slots(); ++slot) {
-    bool there = core::ensure_device(slot);
+    bool available = core::ensure_device(slot);
     const core::DeviceEntry& e = core::device_entry(slot);
-    for (int i = 0; there && i < e.count; ++i) out.push_back(row_of(e, i));
-    if (there && out.back().served_by.empty()) {
+    for (int i = 0; available && i < e.count; ++i) out.push_back(describe_device(e, i));
+    if (available && out.back().served_by.empty()) {
       out.back().note = "memory only, no kernels: " + core::backend_source().why_absent(e.name);
     }
-    if (there) continue;
-    Row r;
+    if (available) continue;
+    DeviceRow r;
     r.device = e.name;
     r.note = "not available: " + core::backend_source().why_absent(e.name);
     out.push_back(std::move(r));
@@ -89,10 +89,10 @@ std::string gib(uint64_t bytes) {
 }  // namespace
 
 void devices(bool json) {
-  std::vector<Row> rows = collect();
+  std::vector<DeviceRow> rows = list_devices();
   if (json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
-    for (const Row& r : rows) {
+    for (const DeviceRow& r : rows) {
       out.push_back({{"device", r.device},
                      {"name", r.name},
                      {"total_bytes", r.total},
@@ -106,12 +106,12 @@ void devices(bool json) {
     return;
   }
   Table table({"DEVICE", "NAME", "MEMORY", "FREE", "SERVED BY", "FLAGS"});
-  for (const Row& r : rows) {
+  for (const DeviceRow& r : rows) {
     table.add({r.device, r.name.empty() ? "-" : r.name, gib(r.total), gib(r.free),
                r.served_by.empty() ? "no plugin" : join_list(r.served_by), join_list(r.flags)});
   }
   std::cout << table.text();
-  for (const Row& r : rows) {
+  for (const DeviceRow& r : rows) {
     if (!r.note.empty()) std::cout << "\n" << r.device << ": " << r.note << "\n";
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin's file says of itself: its descriptor, read in a child process that calls nothing but the entry.
+// What a plugin's file declares: its descriptor, read in a child process that calls nothing but the entry.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kLongestText = 4096, kMostKernels = 1 << 16, kMostExtensions = 256;
+constexpr std::size_t kMaxTextBytes = 4096, kMaxKernels = 1 << 16, kMaxExtensions = 256;
 
 struct Bit {
   uint32_t bit;
@@ -53,8 +53,8 @@ std::vector<std::string> names_of(uint32_t flags, const Bit (&bits)[N]) {
 }
 
 std::string text(tn_str s, const char* what) {
-  TENON_CHECK(s.len <= kLongestText && (s.ptr || s.len == 0), ValueError, what,
-              " is no text: ", static_cast<unsigned long>(s.len), " bytes");
+  TENON_CHECK(s.len <= kMaxTextBytes && (s.ptr || s.len == 0), ValueError, what,
+              " is not a valid text: ", static_cast<unsigned long>(s.len), " bytes");
   return std::string(s.ptr ? s.ptr : "", s.len);
 }
 
@@ -67,7 +67,7 @@ std::string extension_name(uint32_t id) {
 ordered_json extensions_of(const tn_ext* e) {
   ordered_json out = ordered_json::array();
   for (std::size_t n = 0; e; e = e->next) {
-    TENON_CHECK(++n <= kMostExtensions, ValueError, "its chain of extensions does not end");
+    TENON_CHECK(++n <= kMaxExtensions, ValueError, "its chain of extensions does not end");
     std::string name;
     if (e->id == TN_EXT_LAYOUT && e->struct_size >= offsetof(tn_ext_layout, flags)) {
       name = text(reinterpret_cast<const tn_ext_layout*>(e)->name, "the name of a layout");
@@ -83,7 +83,7 @@ ordered_json extensions_of(const tn_ext* e) {
 }
 
 // Only its init can say more of an op that the plugin registers itself.
-bool own_op(const tn_kernel& k) {
+bool is_own_op(const tn_kernel& k) {
   const std::string name = text(k.op, "the name of a kernel's op");
   return name.find("::") != std::string::npos && !core::find_op(name);
 }
@@ -99,7 +99,7 @@ ordered_json functions_of(const tn_device_api* d) {
 }
 
 ordered_json kernel_of(const tn_kernel& k) {
-  const bool own = own_op(k);
+  const bool own = is_own_op(k);
   const std::string fault = own ? "" : core::kernel_fault(k);
   return {{"op", text(k.op, "the name of a kernel's op")},
           {"dtypes", text(k.dtypes, "the dtypes of a kernel")},
@@ -116,7 +116,7 @@ ordered_json kernel_of(const tn_kernel& k) {
 ordered_json kernels_of(const tn_plugin& p) {
   ordered_json out = ordered_json::array();
   TENON_CHECK((p.kernels == nullptr) == (p.kernels_end == nullptr) && p.kernels <= p.kernels_end &&
-                  static_cast<std::size_t>(p.kernels_end - p.kernels) <= kMostKernels,
+                  static_cast<std::size_t>(p.kernels_end - p.kernels) <= kMaxKernels,
               ValueError, "its table of kernels is damaged");
   for (const tn_kernel* const* k = p.kernels; k != p.kernels_end; ++k) {
     TENON_CHECK(*k && (*k)->struct_size >= offsetof(tn_kernel, workspace), ValueError, "kernel ",
@@ -126,11 +126,11 @@ ordered_json kernels_of(const tn_plugin& p) {
   return out;
 }
 
-ordered_json descriptor(const tn_plugin& theirs) {
+ordered_json read_descriptor(const tn_plugin& theirs) {
   TENON_CHECK(theirs.struct_size >= offsetof(tn_plugin, flags) && theirs.struct_size <= (1 << 16), ValueError,
               "its descriptor says that it has ", static_cast<unsigned long>(theirs.struct_size), " bytes");
   ordered_json out = {{"abi", {{"major", theirs.abi_major}, {"target_minor", theirs.abi_target_minor}}}};
-  if (theirs.abi_major != TN_ABI_MAJOR) return out;  // what follows may be laid out otherwise
+  if (theirs.abi_major != TN_ABI_MAJOR) return out;  // what follows may have another layout
   TENON_CHECK(theirs.struct_size >= offsetof(tn_plugin, shutdown), ValueError, "its descriptor is too short");
   tn_plugin p{};
   std::memcpy(&p, &theirs, std::min(theirs.struct_size, sizeof p));
@@ -159,7 +159,7 @@ ordered_json read_plugin(const std::string& path, const Send& send) {
   send("its descriptor is read\n");
   ordered_json out = {{"file", path}};
   try {
-    out.update(descriptor(*p));
+    out.update(read_descriptor(*p));
   } catch (const Error& e) {
     throw BackendError(core::join(path, ": ", e.msg()));
   }
@@ -168,8 +168,8 @@ ordered_json read_plugin(const std::string& path, const Send& send) {
   return out;
 }
 
-// What a file says may hold anything; a terminal gets no control characters of it.
-std::string shown(std::string s) {
+// The texts of a file may hold anything; control characters do not reach the terminal.
+std::string printable(std::string s) {
   for (char& c : s) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
   }
@@ -178,7 +178,7 @@ std::string shown(std::string s) {
 
 std::string list(const ordered_json& j) {
   std::string out = join_list(j.get<std::vector<std::string>>());
-  return out.empty() ? "none" : shown(out);
+  return out.empty() ? "none" : printable(out);
 }
 
 void print(const ordered_json& j) {
@@ -187,8 +187,8 @@ void print(const ordered_json& j) {
   const bool newer = major == TN_ABI_MAJOR && minor > TN_ABI_MINOR;
   std::cout << j["file"].get<std::string>() << "\n\n";
   if (j.contains("name")) {
-    std::cout << "  plugin      " << shown(j["name"]) << " " << shown(j["version"]);
-    if (j["vendor"] != "") std::cout << ", by " << shown(j["vendor"]);
+    std::cout << "  plugin      " << printable(j["name"]) << " " << printable(j["version"]);
+    if (j["vendor"] != "") std::cout << ", by " << printable(j["vendor"]);
     std::cout << "\n";
   }
   std::cout << "  ABI         " << major << "." << minor << "; this core has " << TN_ABI_MAJOR << "." << TN_ABI_MINOR
@@ -197,7 +197,7 @@ void print(const ordered_json& j) {
                                       : "")
             << "\n";
   if (j.contains("name")) {
-    std::cout << "  device      " << shown(j["device"]) << "\n  functions   " << list(j["device_functions"])
+    std::cout << "  device      " << printable(j["device"]) << "\n  functions   " << list(j["device_functions"])
               << "\n  flags       " << list(j["flags"]) << "\n  extensions  " << list(j["extensions"]) << "\n";
   }
   std::cout << "  needs       " << list(j["needs"]) << "\n  exports     " << list(j["exports"]) << "\n";
@@ -211,8 +211,9 @@ void print(const ordered_json& j) {
   for (const ordered_json& k : j["kernels"]) {
     std::string fault = k["fault"];
     good += fault.empty();
-    const std::string inplace = shown(k["inplace"]);
-    table.add({shown(k["op"]), shown(k["dtypes"]), fault.empty() ? shown(k["digest"]) : "left out: " + shown(fault),
+    const std::string inplace = printable(k["inplace"]);
+    table.add({printable(k["op"]), printable(k["dtypes"]),
+               fault.empty() ? printable(k["digest"]) : "left out: " + printable(fault),
                std::to_string(k["priority"].get<int>()), inplace.empty() ? "-" : inplace, list(k["flags"])});
   }
   std::cout << "  kernels     " << j["kernels"].size() << ", " << good << " of which this core takes\n\n"
@@ -221,14 +222,14 @@ void print(const ordered_json& j) {
 
 }  // namespace
 
-ordered_json inspected(const std::string& path, int seconds) {
+ordered_json inspect_file(const std::string& path, int seconds) {
   ChildResult r = run_in_child(
       [&](const Send& send) {
         ordered_json out = read_plugin(path, send);
         send(out.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
       },
       seconds);
-  const std::size_t last = r.text.rfind('\n');  // what was said before is how far it came
+  const std::size_t last = r.text.rfind('\n');  // the text before is how far it came
   if (!r.failure.empty()) {
     if (r.failure.find(path) != std::string::npos) throw BackendError(r.failure);
     const std::size_t begin = last == std::string::npos || last == 0 ? 0 : r.text.rfind('\n', last - 1) + 1;
@@ -243,7 +244,7 @@ void inspect(const std::string& file, bool json, int seconds) {
   const std::string path = std::filesystem::canonical(file, ec).string();
   TENON_CHECK(!ec, ValueError, file, ": ", ec.message());
   TENON_CHECK(std::filesystem::is_regular_file(path, ec), ValueError, path, ": not a regular file");
-  const ordered_json j = inspected(path, seconds);
+  const ordered_json j = inspect_file(path, seconds);
   if (json)
     std::cout << j.dump(2) << "\n";
   else

@@ -16,19 +16,19 @@
 namespace {
 
 constexpr const char* kAbout =
-    "Looks at the plugins, devices and operators of this Tenon installation, and begins new plugins.\n"
+    "Looks at the plugins, devices and operators of this Tenon installation, and creates new plugins.\n"
     "A backend is two files, libtenon_NAME.so and libtenon_NAME.json, in a folder that is searched.";
 
 constexpr const char* kExamples =
     "Examples:\n"
     "  tenon plugins                     what was found, where, and why something was refused\n"
     "  tenon plugins --load              opens everything, so that every fault shows\n"
-    "  tenon devices                     devices that programs can name, their memory, who serves them\n"
-    "  tenon ops add                     schemas and texts of add, and who serves it\n"
-    "  tenon why add.Tensor cpu float32  every rung that could serve the call, and its reason\n"
-    "  tenon inspect ./libtenon_x.so     what a plugin's file says of itself, without running it\n"
+    "  tenon devices                     devices that programs can name, their memory and plugins\n"
+    "  tenon ops add                     schemas and texts of add, and what serves it\n"
+    "  tenon why add.Tensor cpu float32  native kernel and fallbacks, and why each can serve it\n"
+    "  tenon inspect ./libtenon_x.so     what a plugin's file declares, without running it\n"
     "  tenon check ./libtenon_x.so       runs the operators on its device and compares with the host's\n"
-    "  tenon manifest ./libtenon_x.so    writes or renews the manifest beside it\n"
+    "  tenon manifest ./libtenon_x.so    writes the manifest beside it or updates its digest\n"
     "  tenon new-plugin mine             writes the project of a backend for the device 'mine'\n"
     "\n"
     "Environment:\n"
@@ -42,7 +42,7 @@ constexpr const char* kCheck =
     "values,\n"
     "strides, dtypes, errors, bytes around outputs, threads, allocations that fail. Level 0 is memory, copies, "
     "streams\n"
-    "and every operator through whatever rung; 1 asks for native fill and copy; 2 for the thirteen primitives and for\n"
+    "and every operator with any fallback; 1 asks for native fill and copy; 2 for the thirteen primitives and for\n"
     "training without the host. Exits with 0 if nothing failed and the level is reached.";
 
 CLI::App* add_check(CLI::App& app, tenon::command::CheckOptions& o) {
@@ -54,12 +54,12 @@ CLI::App* add_check(CLI::App& app, tenon::command::CheckOptions& o) {
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
   c->add_option("-j", o.processes, "Processes at once")->check(CLI::Range(1, 256))->capture_default_str();
-  c->add_option("--reference", o.reference, "The device that is right")->capture_default_str();
+  c->add_option("--reference", o.reference, "The device to compare with")->capture_default_str();
   c->add_option("--calls", o.calls, "A folder of calls to try; default: share/tenon/check of the installation");
   c->add_option("--cases", o.cases, "A folder of oracle cases, for more calls");
   c->add_option("--json", o.json, "Write the report as JSON to this file; '-': print it instead of the text");
   c->add_option("--junit", o.junit, "The same as JUnit's XML");
-  c->add_flag("--table", o.table, "Say of each operator and dtype who serves it");
+  c->add_flag("--table", o.table, "Print what serves each operator and dtype");
   c->add_flag("--text", o.text, "Print the text although another report goes to standard output");
   return c;
 }
@@ -86,19 +86,19 @@ int main(int argc, char** argv) {
   plugins->add_flag("--load", load, "Open all of them now");
   CLI::App* devices = with_json(app.add_subcommand("devices", "Lists devices with their memory and plugins."));
   CLI::App* ops = with_json(app.add_subcommand(
-      "ops", "Lists operators, or shows one: schema, text, dtypes, and who serves it on which device."));
+      "ops", "Lists operators, or shows one: schema, text, dtypes, and what serves it on which device."));
   ops->add_option("NAME", name, "An operator, with or without overload: add, add.Tensor");
-  CLI::App* why = with_json(app.add_subcommand(
-      "why",
-      "Explains which rung serves an operator on a device with a dtype: native kernel, decomposition,\n"
-      "staged through the host, or none; each with its reason."));
+  CLI::App* why = with_json(
+      app.add_subcommand("why",
+                         "Explains what serves an operator on a device with a dtype: native kernel, decomposition,\n"
+                         "staging through the host, or none; each with its reason."));
   why->add_option("OP", op, "An operator: softmax.int")->required();
   why->add_option("DEVICE", device, "A device: cpu, cuda, cuda:1")->required();
   why->add_option("DTYPE", dtype, "A dtype: float32, int64, bool ...")->required();
   CLI::App* inspect = with_json(app.add_subcommand(
       "inspect",
-      "Shows what a plugin's library says of itself: ABI, device, kernels and whether their schemas are this core's,\n"
-      "extensions, needed libraries, exports. The file is opened in a process of its own, and nothing of it is called\n"
+      "Shows what a plugin's library declares: ABI, device, kernels and whether their schemas are this core's,\n"
+      "extensions, needed libraries, exports. The file is opened in a separate process, and nothing of it is called\n"
       "but its entry; `tenon plugins --load` tells whether it also starts."));
   inspect->add_option("FILE", file, "A library: build/lib/libtenon_mine.so")->required();
   inspect->add_option("--seconds", seconds, "How long that may take")
@@ -106,14 +106,14 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   CLI::App* manifest = app.add_subcommand(
       "manifest",
-      "Writes libtenon_NAME.json beside a plugin's library, or renews its digest after the library was changed.\n"
-      "A plugin with a digest is refused when it is damaged, and opens without a trial in a process of its own.");
+      "Writes libtenon_NAME.json beside a plugin's library, or updates its digest after the library was changed.\n"
+      "A plugin with a digest is refused when it is damaged, and opens without a trial in a separate process.");
   manifest->add_option("FILE", file, "The library or its manifest: build/lib/libtenon_mine.so")->required();
   CLI::App* create = app.add_subcommand(
       "new-plugin",
       "Writes a backend that builds outside of Tenon's tree: a device with one kernel (CMakeLists.txt, NAME.cpp) and\n"
       "README.md with the way from there to a passing backend. Files that exist are never overwritten.");
-  create->add_option("NAME", name, "Of the plugin and its device: small letters, digits, '_'")->required();
+  create->add_option("NAME", name, "Name of the plugin and its device: lowercase letters, digits, '_'")->required();
   create->add_option("--dir", dir, "The folder to write into; default: NAME");
   tenon::command::CheckOptions asked;
   CLI::App* check = add_check(app, asked);

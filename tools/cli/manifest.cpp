@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Writes the manifest of a library, or renews the digest in one.
+// Writes the manifest of a library, or updates the digest in one.
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-ordered_json parsed(const fs::path& file) {
+ordered_json read_json(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   TENON_CHECK(in, ValueError, file.string(), ": cannot be read");
   try {
@@ -37,7 +37,7 @@ std::string digest_of(const fs::path& library) {
   const int fd = open(library.c_str(), O_RDONLY | O_CLOEXEC);
   const std::string out = fd >= 0 ? plugins::loaded_digest(fd) : "";
   if (fd >= 0) close(fd);
-  TENON_CHECK(!out.empty(), ValueError, library.string(), ": no shared library that can be read");
+  TENON_CHECK(!out.empty(), ValueError, library.string(), ": is not a shared library that can be read");
   return out;
 }
 
@@ -51,9 +51,9 @@ ordered_json layouts_of(const ordered_json& descriptor) {
   return out;
 }
 
-ordered_json described(const fs::path& library, int seconds) {
-  const ordered_json d = inspected(fs::canonical(library).string(), seconds);
-  TENON_CHECK(d.contains("name"), ValueError, library.string(), ": of another ABI");
+ordered_json describe_library(const fs::path& library, int seconds) {
+  const ordered_json d = inspect_file(fs::canonical(library).string(), seconds);
+  TENON_CHECK(d.contains("name"), ValueError, library.string(), ": is of another ABI");
   utsname host;
   return {{"name", d.at("name")},
           {"library", library.filename().string()},
@@ -64,7 +64,7 @@ ordered_json described(const fs::path& library, int seconds) {
           {"priority", 0}};
 }
 
-// `manifest` with the digest behind the library's name, in place of whatever hash there was.
+// `manifest` with the digest after the library's name; replaces an older hash.
 ordered_json with_digest(const ordered_json& manifest, const std::string& digest) {
   ordered_json out = ordered_json::object();
   for (const auto& [key, value] : manifest.items()) {
@@ -75,7 +75,7 @@ ordered_json with_digest(const ordered_json& manifest, const std::string& digest
   return out;
 }
 
-// Whole or not at all: a process that starts meanwhile reads the old one or the new one.
+// Atomically: a process that starts meanwhile reads the old file or the new one.
 void write_file(const fs::path& file, const std::string& text) {
   const fs::path part = file.string() + ".part";
   std::ofstream out(part, std::ios::binary | std::ios::trunc);
@@ -96,13 +96,13 @@ void manifest(const std::string& file, int seconds) {
   const fs::path path = is_manifest ? fs::path(file) : fs::path(file).replace_extension(".json");
   TENON_CHECK(fs::exists(file), ValueError, file, ": no such file");
   const bool known = fs::exists(path);
-  const ordered_json before = known ? parsed(path) : described(file, seconds);
+  const ordered_json before = known ? read_json(path) : describe_library(file, seconds);
   const auto library = before.find("library");
   TENON_CHECK(library != before.end() && library->is_string(), ValueError, path.string(),
               ": field 'library' is missing; expected a path relative to the manifest");
   const std::string digest = digest_of(path.parent_path() / library->get<std::string>());
   write_file(path, with_digest(before, digest).dump(2) + "\n");
-  std::cout << path.string() << ": " << (known ? "renewed" : "written") << ", " << digest << "\n";
+  std::cout << path.string() << ": " << (known ? "updated" : "written") << ", " << digest << "\n";
 }
 
 }  // namespace tenon::command

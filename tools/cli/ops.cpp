@@ -41,7 +41,7 @@ struct Server {
 };
 
 // What serves each dtype of the operator, on each device that is there.
-std::vector<Server> servers(const core::Op& op) {
+std::vector<Server> list_servers(const core::Op& op) {
   std::vector<Server> out;
   core::DtypeMask mask = core::parse_dtype_mask(op.dtypes);
   for (int slot = 0; slot < core::device_slots(); ++slot) {
@@ -63,7 +63,7 @@ std::vector<Server> servers(const core::Op& op) {
 }
 
 // One line for dtypes that are served in the same way.
-std::vector<Server> merged(const std::vector<Server>& all) {
+std::vector<Server> merge_dtypes(const std::vector<Server>& all) {
   std::vector<Server> out;
   for (const Server& s : all) {
     Server* same = nullptr;
@@ -89,7 +89,7 @@ nlohmann::ordered_json to_json(const core::Op& op, bool with_servers) {
                               {"doc", op.doc}};
   if (!with_servers) return j;
   j["served"] = nlohmann::ordered_json::array();
-  for (const Server& s : servers(op)) {
+  for (const Server& s : list_servers(op)) {
     j["served"].push_back({{"device", s.device}, {"dtype", s.dtype}, {"served_by", s.by}, {"reason", s.reason}});
   }
   return j;
@@ -106,7 +106,7 @@ void print_op(const core::Op& op) {
   }
   std::cout << "\n";
   Table table({"  DEVICE", "SERVED BY", "REASON", "DTYPES"});
-  for (const Server& s : merged(servers(op))) table.add({"  " + s.device, s.by, s.reason, s.dtype});
+  for (const Server& s : merge_dtypes(list_servers(op))) table.add({"  " + s.device, s.by, s.reason, s.dtype});
   if (!table.empty()) std::cout << table.text() << "\n";
 }
 

@@ -12,8 +12,8 @@
 namespace tenon::command {
 namespace {
 
-// "add" where the only overload, or the usual one, is meant.
-const core::Op& op_of(const std::string& name) {
+// "add" stands for the only overload, or for the usual one.
+const core::Op& find_overload(const std::string& name) {
   if (core::Op* exact = core::find_op(name)) return *exact;
   std::vector<core::Op*> all = core::overloads(name);
   if (all.empty()) return core::get_op(name);  // throws with the closest names
@@ -25,7 +25,7 @@ const core::Op& op_of(const std::string& name) {
 
 void why(const std::string& op_name, const std::string& device, const std::string& dtype, bool json) {
   core::backend_source().scan();
-  const core::Op& op = op_of(op_name);
+  const core::Op& op = find_overload(op_name);
   Device d = core::resolve(Device(device));
   ScalarType t = core::dtype_from_name(dtype);
   const std::vector<core::Candidate> candidates = core::explain(op, core::device_slot(d.type()), t);

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What tests/abi/square meets with later cores and plugins. Never over a released minor: that one is kept for good.
+# The snapshot that tests/abi/square runs with later cores and plugins. The snapshot of a released minor is never replaced.
 dev_abi_snapshot() {
   build dev tenon_core abi_square_today abi_debug_core
   local out=tests/abi/snapshot.tar.xz dir

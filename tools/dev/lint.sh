@@ -10,7 +10,7 @@ scripts() {
     git grep -nIE '^#!.*[/ ](ba|da)?sh( |$)' | sed -n 's/^\([^:]*\):1:.*/\1/p'; } | sort -u
 }
 
-# complain WHAT LINES: of dev_lint, whose `failed` it sets
+# complain WHAT LINES: prints both and sets `failed` of dev_lint
 complain() {
   printf '%s\n' "$2" | sed "s|^|  |"
   echo "lint: $1"
@@ -21,7 +21,7 @@ complain() {
 lint_layers() {
   local hits
   hits=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | grep -v '^tools/cli/project/' |
-    xargs awk -f tools/lint/rooms.awk tools/lint/rooms.txt docs/design/README.md || true)
+    xargs awk -f tools/lint/layers.awk tools/lint/header_folders.txt docs/design/README.md || true)
   [ -z "$hits" ] || complain "against docs/design/README.md: who may include whom, and the order of folders" "$hits"
   hits=$(git grep -nE '#include *[<"](core/|plugins/|tenon/(core|plugins|tensor|autograd|nn|ops|types|optim|data))' -- \
     'tests/ref' 'tests/null' 'examples/plugin_*' || true)
@@ -31,7 +31,7 @@ lint_layers() {
     git grep -niE 'coo([^lpr]|$)|sparse' -- 'tenon/*.h' 'tenon/*.cpp' ':!tenon/types.cpp' \
       ':!tenon/include/tenon/types.h' ':!tenon/*embedding*' ':!tenon/*nn/init.*' ':!tenon/*optim/sparse_adam*' \
       ':!tenon/*optim/adagrad*' ':!tenon/*compat*'; } | grep -v '#include "tenon/optim/sparse_adam.h"' || true)
-  [ -z "$hits" ] || complain "a layout of a plugin's is named where all layouts are alike" "$hits"
+  [ -z "$hits" ] || complain "a layout of a plugin is named in code that serves every layout" "$hits"
 }
 
 # What the compiler lets pass.
@@ -61,9 +61,11 @@ lint_form() {
   hits=$(git grep -nE '^[^|].{120}' -- '*.md' ':!bench/results' || true)
   [ -z "$hits" ] || complain "documents over 120 columns, tables apart" "$hits"
   hits=$(tools/lint/docs.sh)
-  [ -z "$hits" ] || complain "documents: a refused word (budgets only fall), a file that is not there, or a setting left out" "$hits"
+  [ -z "$hits" ] || complain "documents: a file that is not there, or a setting left out" "$hits"
+  hits=$(tools/lint/words.sh)
+  [ -z "$hits" ] || complain "refused words (budgets only fall; tools/lint/words.sh --renew lowers them)" "$hits"
   hits=$(sources | xargs grep -L 'SPDX-License-Identifier' || true)
-  [ -z "$hits" ] || complain "no licence header" "$hits"
+  [ -z "$hits" ] || complain "no license header" "$hits"
   hits=$(tools/readme/figures.sh --check 2>&1 || true)
   [ -z "$hits" ] || complain "README's figures are not those of bench/results (tools/readme/figures.sh renews them)" "$hits"
   hits=$(sources | xargs -P "$jobs" -n 40 clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(c|h|cpp|cu|cuh):' | sort -u || true)
@@ -77,7 +79,7 @@ lint_citations() {
   [ -z "$hits" ] || complain "cited, and neither in the tree nor explained there" "$hits"
 }
 
-# Those of tools/dev are read where dev reads them.
+# The scripts of tools/dev are checked through dev, which sources them.
 lint_scripts() {
   local hits
   hits=$(scripts | xargs wc -l | awk '$1 > 150 && $2 != "total" {print $2 ": " $1 " lines"}')

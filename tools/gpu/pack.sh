@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# pack.sh BUILD FOLDER: FOLDER/gpu.tar.xz, with what a bare machine with an NVIDIA driver and the toolkit's libraries
-# needs: programs, our libraries, those of the system that it may lack, cases. 40 MB at most.
+# pack.sh BUILD FOLDER: creates FOLDER/gpu.tar.xz for a machine with no more than an NVIDIA driver and the toolkit's
+# libraries: programs, our libraries, system libraries that may be missing, cases. 40 MB at most.
 set -euo pipefail
 build="$1" out="$2" stage="$2/pack"
 rm -rf "$stage"
@@ -14,9 +14,9 @@ for library in libtenon_core libtenon libtenon_cpu libtenon_cuda libtenon_sparse
   file=$(readlink -f "$build/lib/$library.so")
   name=$(objdump -p "$file" | awk '$1 == "SONAME" {print $2}')
   strip --strip-unneeded -o "$stage/lib/${name:-$library.so}" "$file"
-  [ -e "$build/lib/$library.json" ] && cp "$build/lib/$library.json" "$stage/lib/"  # its digest is also the stripped one's
+  [ -e "$build/lib/$library.json" ] && cp "$build/lib/$library.json" "$stage/lib/"  # its digest fits the stripped library, too
 done
-# All that these need, but for the C library, the driver and the toolkit.
+# All dependencies except the C library, the driver and the toolkit.
 for file in "$stage"/bin/* "$stage"/lib/*.so*; do
   LD_LIBRARY_PATH="$stage/lib" ldd "$file" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $3}'
 done | sort -u | grep -vE "^$stage|/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux[^/]*|libcuda|libcu[A-Za-z_]*|libnv[^/]*)\.so" |

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# In an unpacked pack of ./dev gpu, on a machine with an NVIDIA driver and the toolkit's libraries: tests, conformance,
-# the oracle's cases, the demo, and bench rows beside torch's where it is installed. One table, in OUT (default: out).
-# Nine minutes at most. Without a device every step says so. The table is one for bench/results/.
+# In an unpacked archive of ./dev gpu, on a machine with an NVIDIA driver and the toolkit's libraries: runs tests,
+# conformance, the oracle's cases, the demo and the benchmarks, with torch as the baseline if it is installed. Writes
+# one table for bench/results/ to OUT (default: out). Nine minutes at most. Without a device every step says so.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 out="${OUT:-$PWD/out}"
@@ -11,7 +11,7 @@ mkdir -p "$out"
 table="$out/$(date -u +%F)-gpu.md"
 python=$(command -v python3 || true)
 
-# The toolkit's libraries: where the loader finds them, in the usual folder, or beside torch.
+# The toolkit's libraries: in the loader's path, in the usual folder, or in torch's packages.
 path="$PWD/lib"
 for dir in /usr/local/cuda/lib64 /usr/local/cuda/lib; do [ -d "$dir" ] && path+=":$dir"; done
 if [ -n "$python" ]; then
@@ -24,8 +24,8 @@ EOT
 fi
 export LD_LIBRARY_PATH="$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TENON_PLUGIN_PATH="$PWD/lib"
 
-# step NAME SECONDS COMMAND...: its output in out/NAME.txt, one line of it here. Each has what is left of nine minutes
-# at most.
+# step NAME SECONDS COMMAND...: writes the output to out/NAME.txt and prints its last line. Limited to the rest of nine
+# minutes.
 failed=0
 step() {
   local name="$1" begin=$SECONDS status=0 seconds="$2" left=$((525 - SECONDS))
@@ -74,7 +74,7 @@ else
 fi
 
 {
-  echo "# Rows of a GPU"
+  echo "# Benchmarks of a GPU"
   echo
   echo "$(date -u +%F), commit $(cat share/commit), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo 'no device')"
   echo

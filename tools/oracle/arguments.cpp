@@ -35,7 +35,7 @@ tn_value real(double d) {
   return v;
 }
 
-[[noreturn]] void does_not_fit(const ArgInfo& info, const json& given) {
+[[noreturn]] void refuse_value(const ArgInfo& info, const json& given) {
   throw ValueError(core::join("case: argument '", info.name, "' cannot be ", given.dump()));
 }
 
@@ -43,7 +43,7 @@ tn_value scalar(const ArgInfo& info, const json& given) {
   if (given.is_boolean()) return integer(TN_TAG_BOOL, given.get<bool>());
   if (given.is_number_integer()) return integer(TN_TAG_I64, given.get<int64_t>());
   if (is_number(given)) return real(number(given));
-  does_not_fit(info, given);
+  refuse_value(info, given);
 }
 
 tn_value plain(const ArgInfo& info, const json& given) {
@@ -84,7 +84,7 @@ tn_value plain(const ArgInfo& info, const json& given) {
     default:
       break;
   }
-  does_not_fit(info, given);
+  refuse_value(info, given);
 }
 
 core::Impl tensor_of(const CaseFile& file, const json& given, Place place) {
@@ -124,12 +124,12 @@ std::vector<char> storage_bytes(core::TensorImpl& t) {
 }
 
 Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args, Place place) {
-  bool makes = !takes_tensors(op);
+  const bool creates = !takes_tensors(op);
   for (int i = 0; i < op.n_args; ++i) {
     const ArgInfo& info = op.args[i];
     auto given = args.find(info.name);
     bool absent = given == args.end();
-    if (info.type == ArgType::Device && makes && place.slot != 0 && (absent || given->is_null())) {
+    if (info.type == ArgType::Device && creates && place.slot != 0 && (absent || given->is_null())) {
       tn_value v = value(TN_TAG_DEVICE);
       v.u.device = {core::device_entry(place.slot).abi_type, place.index};
       values_.push_back(v);
@@ -140,13 +140,13 @@ Arguments::Arguments(const core::Op& op, const CaseFile& file, const json& args,
     } else if (info.type == ArgType::Generator) {
       values_.push_back(value(TN_TAG_NONE));
     } else {
-      throw ValueError(core::join("case: argument '", info.name, "' is neither given nor has it a default"));
+      throw ValueError(core::join("case: argument '", info.name, "' is not given and has no default"));
     }
   }
   for (auto& [name, unused] : args.items()) {
     bool known = false;
     for (int i = 0; i < op.n_args; ++i) known = known || name == op.args[i].name;
-    TENON_CHECK(known, ValueError, "case: the row has no argument '", name, "'");
+    TENON_CHECK(known, ValueError, "case: the operator has no argument '", name, "'");
   }
 }
 
@@ -155,7 +155,7 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
   switch (info.type) {
     case ArgType::Tensor:
     case ArgType::OptTensor: {
-      if (!is_tensor(given)) does_not_fit(info, given);
+      if (!is_tensor(given)) refuse_value(info, given);
       tn_value v = value(TN_TAG_TENSOR);
       v.u.tensor = add_tensor(info.name, tensor_of(file, given, place), info.mutates);
       return v;
@@ -165,7 +165,7 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
       return bind_tensors(info, file, given, place);
     case ArgType::Str:
     case ArgType::OptStr: {
-      if (!given.is_string()) does_not_fit(info, given);
+      if (!given.is_string()) refuse_value(info, given);
       strings_.push_back(given.get<std::string>());
       tn_value v = value(TN_TAG_STR);
       v.u.str = strings_.back().data();
@@ -185,7 +185,7 @@ tn_value Arguments::bind(const ArgInfo& info, const CaseFile& file, const json& 
 }
 
 tn_value Arguments::bind_tensors(const ArgInfo& info, const CaseFile& file, const json& given, Place place) {
-  if (!given.is_array()) does_not_fit(info, given);
+  if (!given.is_array()) refuse_value(info, given);
   auto& list = lists_.emplace_back();
   for (const json& one : given) {
     std::string name = core::join(info.name, ".", list.size());
@@ -203,7 +203,7 @@ tn_value Arguments::bind_list(const ArgInfo& info, const json& given) {
   if (info.type == ArgType::IntList || info.type == ArgType::OptIntList) {
     auto& list = ints_.emplace_back();
     for (const json& i : items) {
-      if (!i.is_number_integer()) does_not_fit(info, given);
+      if (!i.is_number_integer()) refuse_value(info, given);
       list.push_back(i.get<int64_t>());
     }
     v.tag = TN_TAG_I64_LIST;

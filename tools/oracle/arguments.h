@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of one case as the boxed call of a row wants them.
+// The arguments of one case as the boxed call of an operator wants them.
 #pragma once
 
 #include <deque>
@@ -19,10 +19,11 @@ struct Place {
   int index = 0;
 };
 
-// Owns everything that values() points to. Each object makes tensors of its own.
+// Owns everything that values() points to. Each object creates its own tensors.
 class Arguments {
  public:
-  // Binds by name; what the case leaves out takes the row's default. ValueError names an argument that does not fit.
+  // Binds by name; what the case leaves out takes the operator's default. ValueError names an argument that does not
+  // fit.
   Arguments(const core::Op& op, const CaseFile& file, const json& args, Place place);
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -32,11 +33,11 @@ class Arguments {
   // "self", or "tensors.2" for the third of a list. Null if there is none.
   core::Impl tensor(const std::string& name) const;
   const std::vector<core::Impl>& tensors() const { return tensors_; }
-  // Puts another tensor in the place of an argument that is one tensor.
+  // Replaces an argument that is one tensor.
   void replace(int argument, core::Impl with);
 
   // The name of an argument whose storage, geometry or dtype differs from what it was at binding; empty if none.
-  // Arguments that the row mutates are exempt.
+  // Arguments that the operator mutates are exempt.
   std::string changed() const;
 
  private:

@@ -115,9 +115,9 @@ Values read_values(ScalarType dtype, const Geometry& g, const char* base) {
 
 core::Impl to_device(core::Impl host, int slot, int index) {
   if (slot == 0) return host;
-  core::Impl there = core::new_tensor("oracle", host->dtype, slot, index, host->ndim(), host->view.sizes);
-  core::copy(*there, *host);
-  return there;
+  core::Impl copy = core::new_tensor("oracle", host->dtype, slot, index, host->ndim(), host->view.sizes);
+  core::copy(*copy, *host);
+  return copy;
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ StoredFile::StoredFile(const std::string& path) : path_(path), bytes_(read_all(p
               bytes_.size());
   const char* text = bytes_.data() + 8;
   const char* base = text + header;
-  uint64_t room = bytes_.size() - 8 - header;
+  uint64_t capacity = bytes_.size() - 8 - header;
   json head = json::parse(text, base, nullptr, false);
   TENON_CHECK(head.is_object(), ValueError, path, ": the header is not JSON");
   for (auto& [key, entry] : head.items()) {
@@ -138,7 +138,7 @@ StoredFile::StoredFile(const std::string& path) : path_(path), bytes_(read_all(p
     Stored s{stored_dtype(path, entry.at("dtype").get<std::string>()), entry.at("shape").get<std::vector<int64_t>>(),
              nullptr, 0};
     auto range = entry.at("data_offsets").get<std::vector<uint64_t>>();
-    TENON_CHECK(range.size() == 2 && range[0] <= range[1] && range[1] <= room, ValueError, path, ": tensor ", key,
+    TENON_CHECK(range.size() == 2 && range[0] <= range[1] && range[1] <= capacity, ValueError, path, ": tensor ", key,
                 " lies outside of the file");
     s.data = base + range[0];
     s.bytes = range[1] - range[0];
@@ -183,8 +183,8 @@ CaseFile::CaseFile(const std::string& json_path) : path_(json_path) {
   std::vector<char> text = read_all(json_path);
   cases_ = json::parse(text.begin(), text.end(), nullptr, false);
   TENON_CHECK(!cases_.is_discarded(), ValueError, json_path, ": not JSON");
-  std::string beside = json_path.substr(0, json_path.rfind('.')) + ".safetensors";
-  if (std::ifstream(beside)) tensors_ = StoredFile(beside);
+  std::string tensor_path = json_path.substr(0, json_path.rfind('.')) + ".safetensors";
+  if (std::ifstream(tensor_path)) tensors_ = StoredFile(tensor_path);
 }
 
 core::Impl CaseFile::tensor(const json& ref, int slot, int index) const {

@@ -20,9 +20,9 @@ bool close(double ours, double truth, Tolerance tol) {
 }
 
 // A truth that the dtype of our result cannot hold is infinite there.
-double held(double truth, ScalarType t) {
-  const double least = t == kFloat ? 0x1.ffffffp127 : t == kBFloat16 ? 0x1.ffp127 : t == kHalf ? 65520.0 : INFINITY;
-  return std::fabs(truth) >= least ? std::copysign(INFINITY, truth) : truth;
+double round_to_infinity(double truth, ScalarType t) {
+  const double limit = t == kFloat ? 0x1.ffffffp127 : t == kBFloat16 ? 0x1.ffp127 : t == kHalf ? 65520.0 : INFINITY;
+  return std::fabs(truth) >= limit ? std::copysign(INFINITY, truth) : truth;
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -78,7 +78,8 @@ std::string compare_values(const Values& ours, const Values& truth, Tolerance to
   }
   bool exact = !truth.exact.empty() && !ours.exact.empty();
   for (std::size_t i = 0; i < truth.real.size(); ++i) {
-    bool good = exact ? ours.exact[i] == truth.exact[i] : close(ours.real[i], held(truth.real[i], ours.dtype), tol);
+    bool good = exact ? ours.exact[i] == truth.exact[i]
+                      : close(ours.real[i], round_to_infinity(truth.real[i], ours.dtype), tol);
     if (good) continue;
     if (exact) {
       return core::join("element ", i, ": ", static_cast<long long>(ours.exact[i]), " instead of ",
@@ -134,7 +135,7 @@ std::string EqualValueRule::compare_slice(const Values& ours, const Values& trut
     auto at = static_cast<std::size_t>((outer * chosen + k) * inner_ + inner);
     int64_t mine = ours.exact[at], theirs = truth.exact[at];
     if (mine < 0 || mine >= length_) return core::join("index ", mine, " is outside of ", length_, " elements");
-    if (distinct_ && !seen.insert(mine).second) return core::join("index ", mine, " twice in one slice");
+    if (distinct_ && !seen.insert(mine).second) return core::join("index ", mine, " is repeated in one slice");
     auto value = [&](int64_t n) {
       auto where = static_cast<std::size_t>((outer * length_ + n) * inner_ + inner);
       return input_.exact.empty() ? input_.real[where] : static_cast<double>(input_.exact[where]);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons. Each returns the first difference in words, or an empty string.
+// Comparisons. Each returns a text of the first difference, or an empty string.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ namespace tenon::oracle {
 namespace {
 
 // A float32 gradient is a sum over outputs, whose rounding errors add up; the float64 truth has none of them.
-Tolerance widened(Tolerance tol, ScalarType dtype, const Values& cotangent, const Values& truth) {
+Tolerance widen_tolerance(Tolerance tol, ScalarType dtype, const Values& cotangent, const Values& truth) {
   if (dtype == kDouble) return tol;
   double terms =
       static_cast<double>(cotangent.real.size()) / static_cast<double>(std::max<std::size_t>(1, truth.real.size()));
@@ -28,16 +28,16 @@ Tolerance widened(Tolerance tol, ScalarType dtype, const Values& cotangent, cons
 }
 
 // The gradient of a tensor of a layout has that layout, and elements at most where the tensor has some: what it does
-// not hold is no variable, whatever torch makes of it.
+// not hold is not a variable, whatever torch computes for it.
 std::string compare_gradient(const Tensor& leaf, const Tensor& grad, const Values& truth, Tolerance tol) {
   Values ours = values_of(*grad.unsafeGetTensorImpl());
   if (leaf.layout() == kStrided || ours.sizes != truth.sizes) return compare_values(ours, truth, tol);
   if (grad.layout() != leaf.layout()) return core::join("layout ", toString(grad.layout()));
   const Tensor parts = leaf.detach();
   const Tensor ones = call("_with_values", {parts, ones_like(parts.component("values"))})[0].to_dense();
-  const Values there = values_of(*ones.unsafeGetTensorImpl());
+  const Values present = values_of(*ones.unsafeGetTensorImpl());
   for (std::size_t i = 0; i < truth.real.size(); ++i) {
-    if (there.real[i] != 0) continue;
+    if (present.real[i] != 0) continue;
     if (ours.real[i] != 0) return core::join("an element at ", i, ", where the tensor has none");
     ours.real[i] = truth.real[i];
   }
@@ -49,7 +49,7 @@ std::string compare_gradient(const Tensor& leaf, const Tensor& grad, const Value
 void require_gradients(const json& c, const Arguments& args) {
   for (auto& [name, unused] : c.at("grads").items()) {
     core::Impl t = args.tensor(name);
-    TENON_CHECK(t, ValueError, "case: a gradient of '", name, "', which is no tensor");
+    TENON_CHECK(t, ValueError, "case: a gradient of '", name, "', which is not a tensor");
     if (!isFloatingType(t->dtype)) continue;  // expected to get none
     Tensor(t).requires_grad_(true);
   }
@@ -82,7 +82,7 @@ std::string judge_gradients(const CaseFile& file, const json& c, const Arguments
       return "gradient of " + name + ": dtype " + std::string(dtype_name(grad.scalar_type()));
     }
     Values truth = file.values(ref);
-    Tolerance tol = widened(tolerance(c), leaf.scalar_type(), longest, truth);
+    Tolerance tol = widen_tolerance(tolerance(c), leaf.scalar_type(), longest, truth);
     std::string difference = compare_gradient(leaf, grad, truth, tol);
     if (!difference.empty()) return "gradient of " + name + ": " + difference;
   }

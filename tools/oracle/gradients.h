@@ -15,7 +15,7 @@ void require_gradients(const json& c, const Arguments& args);
 // Runs backward from `results` with the case's cotangents and compares. After the call.
 std::string judge_gradients(const CaseFile& file, const json& c, const Arguments& args,
                             const std::vector<Result>& results, Place place);
-// As `leaf`, a copy of it that autograd knows as its result: what an in-place form may write to.
+// A copy of `leaf` that autograd has recorded: an in-place form may write to it.
 core::Impl recorded_copy(const core::Impl& leaf);
 
 }  // namespace tenon::oracle

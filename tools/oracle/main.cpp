@@ -42,15 +42,15 @@ void read_waivers(const std::string& path, std::vector<Waiver>& out) {
   }
 }
 
-std::string trimmed(const std::string& s) {
+std::string trim(const std::string& s) {
   const std::size_t first = s.find_first_not_of(" \t`"), last = s.find_last_not_of(" \t`");
   return first == std::string::npos ? "" : s.substr(first, last - first + 1);
 }
 
-std::vector<std::string> cut(const std::string& s, char at) {
+std::vector<std::string> split(const std::string& s, char at) {
   std::vector<std::string> out;
   std::istringstream in(s);
-  for (std::string part; std::getline(in, part, at);) out.push_back(trimmed(part));
+  for (std::string part; std::getline(in, part, at);) out.push_back(trim(part));
   return out;
 }
 
@@ -61,10 +61,10 @@ std::set<std::string> read_staged(const std::string& path) {
   TENON_CHECK(in, ValueError, "cannot open ", path);
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("| op |", 0) == 0 || line.rfind("|-", 0) == 0 || line[0] != '|') continue;
-    const std::vector<std::string> cells = cut(line.substr(1), '|');
+    const std::vector<std::string> cells = split(line.substr(1), '|');
     TENON_CHECK(cells.size() == 3 && !cells[1].empty() && !cells[2].empty(), ValueError, path, ": the line '", line,
                 "' is not '| op, op | when | reason |'");
-    for (const std::string& op : cut(cells[0], ',')) {
+    for (const std::string& op : split(cells[0], ',')) {
       TENON_CHECK(!op.empty() && out.insert(op).second, ValueError, path, ": '", op, "' in the line '", line,
                   "' is empty or listed twice");
     }
@@ -72,7 +72,7 @@ std::set<std::string> read_staged(const std::string& path) {
   return out;
 }
 
-const Waiver* waived(const std::vector<Waiver>& waivers, const std::string& id) {
+const Waiver* find_waiver(const std::vector<Waiver>& waivers, const std::string& id) {
   for (const Waiver& w : waivers) {
     if (fnmatch(w.pattern.c_str(), id.c_str(), 0) == 0) return &w;
   }
@@ -107,14 +107,14 @@ struct Options {
   int processes = 1, seconds = 60, shard = 0, shards = 1;
 };
 
-// What else than a kernel of the device served since the last time.
+// The calls that fallbacks served since the last time.
 void send_fallbacks(const Send& send) {
   for (const tenon::core::FallbackCount& c : tenon::core::fallback_counts())
     send({tenon::core::toString(c.by), c.op + "\t" + std::to_string(c.calls)});
   tenon::core::reset_fallback_counts();
 }
 
-// Replays one file from an item on, sending a line a case: the verdict, the id, the reason.
+// Replays one file from an item on, sending one line per case: the verdict, the id, the reason.
 void run_file(const std::string& path, int first, const Options& o, const std::vector<Waiver>& waivers,
               const std::regex& filter, const Send& send) {
   std::string failure;
@@ -127,7 +127,7 @@ void run_file(const std::string& path, int first, const Options& o, const std::v
       std::string id = c.is_object() && c.contains("id") ? c.at("id").get<std::string>() : "?";
       if (!std::regex_search(id, filter)) continue;
       send({"start", std::to_string(i) + " " + id});
-      const Waiver* w = waived(waivers, id);
+      const Waiver* w = find_waiver(waivers, id);
       Outcome out = w ? Outcome{Verdict::Skipped, "waived: " + w->reason} : replay(file, c, place);
       const char* kind = out.verdict == Verdict::Passed   ? "passed"
                          : out.verdict == Verdict::Failed ? "FAILED"
@@ -152,9 +152,9 @@ class Report {
       std::fflush(stdout);
     }
   }
-  void fell_back(const std::string& rung, const std::string& op, const std::string& calls) {
-    fallbacks_[rung].insert(op);
-    calls_[rung] += std::stoull(calls);
+  void add_fallback(const std::string& fallback, const std::string& op, const std::string& calls) {
+    fallbacks_[fallback].insert(op);
+    calls_[fallback] += std::stoull(calls);
   }
   // What is staged and not listed with a reason, or listed and not staged.
   void check_staged(const std::string& path) {
@@ -170,8 +170,8 @@ class Report {
   }
   int failed() const { return get("FAILED"); }
   void finish() const {
-    for (const auto& [rung, ops] : fallbacks_) {
-      std::printf("%llu calls of %zu ops by %s\n", calls_.at(rung), ops.size(), rung.c_str());
+    for (const auto& [fallback, ops] : fallbacks_) {
+      std::printf("%llu calls of %zu ops by %s\n", calls_.at(fallback), ops.size(), fallback.c_str());
     }
     std::printf("%d passed, %d failed, %d skipped\n", get("passed"), failed(), get("skipped"));
   }
@@ -183,7 +183,7 @@ class Report {
   }
   bool list_;
   std::map<std::string, int> counts_;
-  std::map<std::string, std::set<std::string>> fallbacks_;  // by rung
+  std::map<std::string, std::set<std::string>> fallbacks_;  // by name of the fallback
   std::map<std::string, unsigned long long> calls_;
 };
 
@@ -205,7 +205,7 @@ int run(const Options& o) {
   work.receive = [&](const Line& l) {
     std::size_t tab = l.text.find('\t');
     const std::string first = l.text.substr(0, tab), rest = tab == std::string::npos ? "" : l.text.substr(tab + 1);
-    if (l.kind == "staged" || l.kind == "decomposition") return report.fell_back(l.kind, first, rest);
+    if (l.kind == "staged" || l.kind == "decomposition") return report.add_fallback(l.kind, first, rest);
     report.add(l.kind, first, rest);
   };
   work.died = [&](const std::string& id, int signal) {
@@ -224,18 +224,19 @@ int main(int argc, char** argv) {
   Options o;
   CLI::App app{
       "Replays the cases of a folder: operators through the op table (values, gradients, errors, in-place and out "
-      "forms), modules, optimisers and schedules."};
+      "forms), modules, optimizers and schedules."};
   app.add_option("dir", o.dir, "folder with NAME.json and NAME.safetensors; subfolders too")->required();
-  app.add_option("--device", o.device, "where the tensors lie");
-  app.add_flag("--list", o.list, "say which cases are skipped, and why");
+  app.add_option("--device", o.device, "the device of the tensors");
+  app.add_flag("--list", o.list, "print which cases are skipped, and why");
   app.add_option("--filter", o.filter, "only ids in which this regular expression is found");
-  app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip; more than once: of each")
+  app.add_option("--waivers", o.waivers, "file of 'pattern,reason' lines: cases to skip; may be given several times")
       ->allow_extra_args(false);
-  app.add_option("--staged", o.staged, "page with a table '| op | when | reason |': exactly these go through the host");
+  app.add_option("--staged", o.staged,
+                 "page with a table '| op | when | reason |': exactly these operators are staged through the host");
   app.add_option("-j", o.processes, "processes; 0 runs in this one");
   app.add_option("--seconds", o.seconds, "time for one case");
-  app.add_option("--shard", o.shard, "of --shards parts of the files, run this one");
-  app.add_option("--shards", o.shards, "");
+  app.add_option("--shard", o.shard, "the share of the files to run, counted from 0");
+  app.add_option("--shards", o.shards, "number of shares");
   CLI11_PARSE(app, argc, argv);
   try {
     return run(o);

@@ -52,7 +52,7 @@ NamedCase name_case(const json& c) {
   NamedCase out{nullptr, c};
   std::string name = c.at("op").get<std::string>();
   json& args = out.c["args"];
-  // The cases name these otherwise than the rows do.
+  // The cases have other names for these than the operators.
   if (name == "cat") args = {{"tensors", {args.at("a"), args.at("b")}}};
   if (name == "sparse_sum") name = "_sparse_sum";
   if (name == "hspmm") args = {{"mat1", args.at("self")}, {"mat2", args.at("mat2")}};

@@ -8,7 +8,7 @@
 
 namespace tenon::oracle {
 
-// Null when no overload of the row has arguments of these names and kinds.
+// Null when no overload of the operator has arguments of these names and kinds.
 struct NamedCase {
   core::Op* op;
   json c;  // with the arguments that the op has

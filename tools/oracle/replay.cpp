@@ -15,8 +15,8 @@
 namespace tenon::oracle {
 namespace {
 
-// "aten::softmax.int(Tensor ..." names the row "softmax.int".
-std::string row_name(const std::string& schema) {
+// "aten::softmax.int(Tensor ..." names the operator "softmax.int".
+std::string operator_name(const std::string& schema) {
   std::string name = schema.substr(0, schema.find('('));
   std::size_t space = name.find("::");
   return space == std::string::npos ? name : name.substr(space + 2);
@@ -42,12 +42,12 @@ class Case {
     f(args.values(), values.data());
     return flatten(values.data(), op_.n_results);
   }
-  std::string unchanged(const Arguments& args) {
+  std::string check_unchanged(const Arguments& args) {
     std::string name = args.changed();
     return name.empty() ? "" : "argument '" + name + "' was changed";
   }
   bool result_fits_first_argument(const Arguments& args) const;
-  std::string unlike_expected_layout(const std::vector<Result>& results) const {
+  std::string check_layout(const std::vector<Result>& results) const {
     const auto expected = c_.find("sparse_result");
     if (expected == c_.end() || !results.at(0).tensor) return {};
     const Layout layout = Tensor(results[0].tensor).layout();
@@ -74,26 +74,26 @@ std::string Case::error() {
   Arguments args(op_, file_, c_.at("args"), place_);
   try {
     call(args, op_.row_call);
-    core::synchronize(place_.slot, place_.index);  // where an asynchronous device says what went wrong
+    core::synchronize(place_.slot, place_.index);  // an asynchronous device reports its errors here
     return "no error, expected " + expected;
   } catch (const IndexError&) {
   } catch (const Error& e) {
     if (expected == "IndexError") return core::join("another class than IndexError: ", e.what());
   }
-  return unchanged(args);
+  return check_unchanged(args);
 }
 
 std::string Case::functional() {
   Arguments args(op_, file_, c_.at("args"), place_);
   if (has_gradients()) require_gradients(c_, args);
   std::vector<Result> results = call(args, op_.row_call);
-  Judgement j = judge(op_, file_, c_, args, results);
+  Judgment j = judge(op_, file_, c_, args, results);
   if (!j.difference.empty()) return j.difference;
-  std::string wrong = unlike_expected_layout(results);
-  if (wrong.empty()) wrong = unchanged(args);
+  std::string wrong = check_layout(results);
+  if (wrong.empty()) wrong = check_unchanged(args);
   if (wrong.empty() && has_gradients() && !j.other_choice) {
     wrong = judge_gradients(file_, c_, args, results, place_);
-    if (wrong.empty()) wrong = unchanged(args);
+    if (wrong.empty()) wrong = check_unchanged(args);
   }
   return wrong;
 }
@@ -141,10 +141,10 @@ std::string Case::out(bool empty) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!CaseFile::is_ref(outputs[i])) return {};
     std::vector<int64_t> sizes = empty ? std::vector<int64_t>{0} : file_.values(outputs[i]).sizes;
-    std::vector<int64_t> turned = sizes, strides(sizes.size());
+    std::vector<int64_t> transposed = sizes, strides(sizes.size());
     std::size_t n = sizes.size();
-    if (n > 1) std::swap(turned[n - 1], turned[n - 2]);
-    core::contiguous_strides(static_cast<int>(n), turned.data(), strides.data());
+    if (n > 1) std::swap(transposed[n - 1], transposed[n - 2]);
+    core::contiguous_strides(static_cast<int>(n), transposed.data(), strides.data());
     if (n > 1) std::swap(strides[n - 1], strides[n - 2]);
     outs.push_back(core::new_tensor("oracle", core::dtype_from_name(c_.at("out_dtypes").at(i).get<std::string>()),
                                     place_.slot, place_.index, static_cast<int>(n), sizes.data(), strides.data()));
@@ -154,12 +154,12 @@ std::string Case::out(bool empty) {
   std::vector<Result> results;
   for (core::Impl& t : outs) results.push_back({t, {}});
   std::string wrong = judge(op_, file_, c_, args, results).difference;
-  return wrong.empty() ? unchanged(args) : wrong;
+  return wrong.empty() ? check_unchanged(args) : wrong;
 }
 
 // Runs one form; an exception is a failure that names it.
 template <class F>
-std::string guarded(const char* form, F f) {
+std::string run_guarded(const char* form, F f) {
   std::string wrong;
   try {
     wrong = f();
@@ -169,26 +169,26 @@ std::string guarded(const char* form, F f) {
   return wrong.empty() || !*form ? wrong : core::join(form, ": ", wrong);
 }
 
-std::string all_forms(const core::Op& op, const CaseFile& file, const json& c, Place place) {
+std::string run_all_forms(const core::Op& op, const CaseFile& file, const json& c, Place place) {
   Case one(op, file, c, place);
-  if (c.contains("raises")) return guarded("", [&] { return one.error(); });
-  std::string wrong = guarded("", [&] { return one.functional(); });
+  if (c.contains("raises")) return run_guarded("", [&] { return one.error(); });
+  std::string wrong = run_guarded("", [&] { return one.functional(); });
   if (wrong.empty() && op.row_call_inplace) {
-    wrong = guarded("in-place", [&] { return one.inplace(); });
-    if (wrong.empty() && one.has_gradients()) wrong = guarded("in-place", [&] { return one.inplace_gradient(); });
+    wrong = run_guarded("in-place", [&] { return one.inplace(); });
+    if (wrong.empty() && one.has_gradients()) wrong = run_guarded("in-place", [&] { return one.inplace_gradient(); });
   }
   if (wrong.empty() && op.row_call_out && !c.at("list").get<bool>()) {
-    wrong = guarded("out", [&] { return one.out(false); });
-    if (wrong.empty()) wrong = guarded("out, resized", [&] { return one.out(true); });
+    wrong = run_guarded("out", [&] { return one.out(false); });
+    if (wrong.empty()) wrong = run_guarded("out, resized", [&] { return one.out(true); });
   }
   return wrong;
 }
 
-Outcome replay_row(const CaseFile& file, const json& c, Place place) {
-  std::string name = row_name(c.at("schema").get<std::string>());
+Outcome replay_operator(const CaseFile& file, const json& c, Place place) {
+  std::string name = operator_name(c.at("schema").get<std::string>());
   core::Op* op = core::find_op(name);
-  if (!op || !op->row_call) return {Verdict::Skipped, "no row named " + name};
-  std::string wrong = guarded("", [&] { return all_forms(*op, file, c, place); });
+  if (!op || !op->row_call) return {Verdict::Skipped, "no operator named " + name};
+  std::string wrong = run_guarded("", [&] { return run_all_forms(*op, file, c, place); });
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }
 
@@ -196,26 +196,26 @@ Outcome replay_named(const CaseFile& file, const json& c, Place place) {
   const NamedCase named = name_case(c);
   const std::string name = c.at("op").get<std::string>();
   if (!named.op) return {Verdict::Failed, "no overload of " + name + " takes " + c.at("args").dump()};
-  std::string wrong = guarded("", [&] { return all_forms(*named.op, file, named.c, place); });
+  std::string wrong = run_guarded("", [&] { return run_all_forms(*named.op, file, named.c, place); });
   return {wrong.empty() ? Verdict::Passed : Verdict::Failed, wrong};
 }
 
 }  // namespace
 
 Outcome replay(const CaseFile& file, const json& c, Place place) {
-  if (c.contains("schema") && c.contains("args")) return replay_row(file, c, place);
+  if (c.contains("schema") && c.contains("args")) return replay_operator(file, c, place);
   if (c.contains("op") && c.contains("args")) return replay_named(file, c, place);
   try {
     if (c.contains("module")) {
       if (place.slot != 0) return {Verdict::Skipped, "modules are replayed on the host"};
       return replay_module(file, c);
     }
-    if (c.contains("optimiser")) return replay_optimiser(file, c);
+    if (c.contains("optimiser")) return replay_optimizer(file, c);
     if (c.contains("scheduler")) return replay_schedule(c);
   } catch (const std::exception& e) {
     return {Verdict::Failed, core::join("threw: ", e.what())};
   }
-  return {Verdict::Skipped, "the format is not read yet: no schema, module, optimiser or scheduler"};
+  return {Verdict::Skipped, "the format is not read yet: no schema, module, optimizer or scheduler"};
 }
 
 }  // namespace tenon::oracle

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs one case, of an operator, a module, an optimiser or a schedule, and judges it.
+// Runs one case, of an operator, a module, an optimizer or a schedule, and judges it.
 #pragma once
 
 #include <string>

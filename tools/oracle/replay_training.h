@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Cases of modules, optimisers and schedules. They are replayed on the host.
+// Cases of modules, optimizers and schedules. They are replayed on the host.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 namespace tenon::oracle {
 
 Outcome replay_module(const CaseFile& file, const json& c);
-Outcome replay_optimiser(const CaseFile& file, const json& c);
+Outcome replay_optimizer(const CaseFile& file, const json& c);
 Outcome replay_schedule(const json& c);
 
-// The first difference in words; empty if there is none.
+// The first difference as a text; empty if there is none.
 std::string close(const Tensor& got, const CaseFile& file, const json& ref, const std::string& what);
 
 }  // namespace tenon::oracle

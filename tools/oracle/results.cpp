@@ -61,15 +61,15 @@ std::vector<Result> flatten(const core::OwnedValue* values, int n) {
   return out;
 }
 
-Judgement judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
-                const std::vector<Result>& results) {
+Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
+               const std::vector<Result>& results) {
   const json& outputs = c.at("outputs");
   if (results.size() != outputs.size()) {
     return {core::join(results.size(), " results instead of ", outputs.size()), false};
   }
   EqualValueRule rule(op, args.values());
   Tolerance tol = tolerance(c);
-  Judgement j;
+  Judgment j;
   for (std::size_t i = 0; i < outputs.size() && j.difference.empty(); ++i) {
     const json& truth = outputs[i];
     if (truth.is_null()) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a row call returned, flattened, and its comparison with what a case expects.
+// What an operator call returned, flattened, and its comparison with what a case expects.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ struct Result {
 // The elements of lists become results of their own.
 std::vector<Result> flatten(const core::OwnedValue* values, int n);
 
-struct Judgement {
+struct Judgment {
   std::string difference;     // empty: as expected
   bool other_choice = false;  // an index differs where it may; gradients then differ too
 };
 
 // Against the outputs of the case.
-Judgement judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
-                const std::vector<Result>& results);
+Judgment judge(const core::Op& op, const CaseFile& file, const json& c, const Arguments& args,
+               const std::vector<Result>& results);
 
 Tolerance tolerance(const json& c);
 

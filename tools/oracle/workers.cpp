@@ -42,7 +42,7 @@ class Pool {
  public:
   Pool(const Work& work, int seconds) : work_(work), seconds_(seconds) {
     void* p = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    TENON_CHECK(p != MAP_FAILED, Error, "oracle: no shared memory");
+    TENON_CHECK(p != MAP_FAILED, Error, "oracle: cannot map shared memory");
     next_ = new (p) std::atomic<int>(0);
   }
   ~Pool() { munmap(next_, sizeof *next_); }
@@ -51,17 +51,17 @@ class Pool {
   void serve();
 
  private:
-  [[noreturn]] void child(int fd, int resume_file, int resume_item);
-  void line(Child& c, const std::string& text);
-  void ended(std::list<Child>::iterator c);
+  [[noreturn]] void run_child(int fd, int resume_file, int resume_item);
+  void receive_line(Child& c, const std::string& text);
+  void end_child(std::list<Child>::iterator c);
 
   const Work& work_;
   int seconds_;
-  std::atomic<int>* next_;  // the next file that nobody has taken
+  std::atomic<int>* next_;  // the next file to run
   std::list<Child> children_;
 };
 
-void Pool::child(int fd, int resume_file, int resume_item) {
+void Pool::run_child(int fd, int resume_file, int resume_item) {
   for (const Child& c : children_) close(c.fd);
   auto begin = [&](int file, int first) {
     write_all(fd, "file\t" + std::to_string(file) + "\n");
@@ -81,12 +81,12 @@ void Pool::child(int fd, int resume_file, int resume_item) {
 
 void Pool::start(int resume_file, int resume_item) {
   int ends[2];
-  TENON_CHECK(pipe(ends) == 0, Error, "oracle: no pipe");
+  TENON_CHECK(pipe(ends) == 0, Error, "oracle: cannot create a pipe");
   pid_t pid = fork();
   TENON_CHECK(pid >= 0, Error, "oracle: fork failed");
   if (pid == 0) {
     close(ends[0]);
-    child(ends[1], resume_file, resume_item);
+    run_child(ends[1], resume_file, resume_item);
   }
   close(ends[1]);
   Child c;
@@ -95,7 +95,7 @@ void Pool::start(int resume_file, int resume_item) {
   children_.push_back(c);
 }
 
-void Pool::line(Child& c, const std::string& text) {
+void Pool::receive_line(Child& c, const std::string& text) {
   std::size_t tab = text.find('\t');
   Line l{text.substr(0, tab), tab == std::string::npos ? "" : text.substr(tab + 1)};
   if (l.kind == "file") {
@@ -113,7 +113,7 @@ void Pool::line(Child& c, const std::string& text) {
   }
 }
 
-void Pool::ended(std::list<Child>::iterator c) {
+void Pool::end_child(std::list<Child>::iterator c) {
   close(c->fd);
   int status = 0;
   waitpid(c->pid, &status, 0);
@@ -122,7 +122,8 @@ void Pool::ended(std::list<Child>::iterator c) {
   if (gone.file < 0) return;
   const AfterDeath next = work_.died(gone.id, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   if (next == AfterDeath::Nothing) *next_ = work_.files;
-  const bool same = next == AfterDeath::NextItem && !gone.id.empty();  // one that kills before its first item is left
+  const bool same =
+      next == AfterDeath::NextItem && !gone.id.empty();  // a file that dies before its first item is not tried again
   same ? start(gone.file, gone.item + 1) : start(-1, 0);
 }
 
@@ -138,12 +139,12 @@ void Pool::serve() {
       char buffer[4096];
       ssize_t n = read(current->fd, buffer, sizeof buffer);
       if (n <= 0) {
-        ended(current);
+        end_child(current);
         continue;
       }
       current->pending.append(buffer, static_cast<std::size_t>(n));
       for (std::size_t at; (at = current->pending.find('\n')) != std::string::npos;) {
-        line(*current, current->pending.substr(0, at));
+        receive_line(*current, current->pending.substr(0, at));
         current->pending.erase(0, at + 1);
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Runs items in several child processes, so that an item that dies takes only itself down.
+// Runs items in several child processes, so that a crash ends one item only.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ using Send = std::function<void(const Line&)>;
 enum class AfterDeath {
   NextItem,  // of the same file
   NextFile,
-  Nothing  // no file is begun any more
+  Nothing  // no further file is started
 };
 
 struct Work {
@@ -27,7 +27,7 @@ struct Work {
   std::function<void(int file, int first_item, const Send& send)> run;
   // In the parent, for each line but "start".
   std::function<void(const Line&)> receive;
-  // In the parent: the item died of `signal`, 0 if it ended the process. Says what goes on in a new process.
+  // In the parent: the item died of `signal`, 0 if it ended the process. Returns what a new process continues with.
   std::function<AfterDeath(const std::string& id, int signal)> died;
 };
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# The table of figures in README.md, out of the newest files of bench/results.
+# The table of figures in README.md, from the newest files of bench/results.
 #   awk -f figures.awk figures.txt DATE-cpu.md DATE-size.md
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 function value(s) { gsub(/,/, "", s); return s + 0 }
@@ -20,7 +20,7 @@ function shown(v, is_noisy, text) {
   return v > 1 ? "**" text "**" : text
 }
 function measured(row, text) {
-  printf "| %s | %s | %s | %s | %s |\n", text, time(ours[row, 1]), time(peer[row, 1]),
+  printf "| %s | %s | %s | %s | %s |\n", text, time(ours[row, 1]), time(theirs[row, 1]),
     shown(ratio[row, 1], noisy[row, 1]), shown(ratio[row, 2], noisy[row, 2])
   listed[row] = 1
 }
@@ -47,14 +47,14 @@ file == 2 && count == 11 && cell[3] ~ /^[0-9]+$/ {
   row = cell[2]
   if (!((row, 1) in ratio) && !((row, 2) in ratio)) order[++rows] = row
   ours[row, cell[3]] = cell[4]
-  peer[row, cell[3]] = cell[5]
+  theirs[row, cell[3]] = cell[5]
   ratio[row, cell[3]] = cell[7] == "-" ? "" : value(cell[7])
   noisy[row, cell[3]] = cell[10] == "noisy"
 }
-# Memory: a line for each number of threads; the first is of one.
+# Memory: one line per number of threads; the first line is for one thread.
 file == 2 && count == 9 && cell[7] ~ /^[0-9,]+$/ && !(cell[2] in our_bytes) {
   our_bytes[cell[2]] = cell[7]
-  peer_bytes[cell[2]] = cell[8]
+  their_bytes[cell[2]] = cell[8]
 }
 file == 3 && count == 4 { size[cell[2]] = cell[3] }
 
@@ -70,11 +70,11 @@ END {
       printf "| %s | %s | - | | |\n", caption[i], bytes(size[substr(row, 7)])
     } else if (row ~ /:bytes$/) {
       sub(/:bytes$/, "", row)
-      if (!(row in our_bytes)) fail("no memory of the row " row)
-      printf "| %s | %s | %s | %s | |\n", caption[i], bytes(our_bytes[row]), bytes(peer_bytes[row]),
-        shown(value(our_bytes[row]) / value(peer_bytes[row]), 0)
+      if (!(row in our_bytes)) fail("no memory of the case " row)
+      printf "| %s | %s | %s | %s | |\n", caption[i], bytes(our_bytes[row]), bytes(their_bytes[row]),
+        shown(value(our_bytes[row]) / value(their_bytes[row]), 0)
     } else if ((row, 1) in ratio) measured(row, caption[i])
-    else fail("no row " row " in the results")
+    else fail("no case " row " in the results")
   }
   print "| **Behind libtorch** (every such row of the table) | | | | |"
   while (1) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# figures.sh [--check]: writes the table between the two marks of README.md out of the newest files of bench/results.
+# figures.sh [--check]: writes the table between the two marks of README.md from the newest files of bench/results.
 # --check changes nothing and shows how README.md differs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The error of the floating functions in units of the last place, over numbers of every sign and exponent, denormal
-// ones, infinities and NaN among them, and closely over where results begin to overflow and to vanish. What libm says
-// in long double is the truth, of float32 in double where that is far finer.
+// ones, infinities and NaN among them, and densely where results begin to overflow and to vanish. The reference is
+// libm in long double, for float32 in double where that is precise enough.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -25,8 +25,8 @@ struct Function {
   Real (*exact)(Real);
   double limit = 2;            // in units of the last place, of float32
   double wide_limit = 2;       // of float64
-  double least = 0;            // smaller results count as this: they are differences of larger ones
-  double wide_end = HUGE_VAL;  // of float64: from this magnitude on the truth itself is not known
+  double min_result = 0;       // smaller results count as this: they are differences of larger ones
+  double wide_end = HUGE_VAL;  // of float64: from this magnitude on the reference itself is not known
 };
 
 constexpr Real kPi = 3.14159265358979323846264338327950288L;
@@ -96,14 +96,14 @@ const Function kFunctions[] = {
      [](Real x) { return x * sigmoid(1.59576912160573071175978423973752L * (x + 0.044715L * x * x * x)); }, 2.5, 2000},
 };
 
-// How far `got` is from the truth; infinite where it is not even the same kind of number.
+// The error of `got`; infinite if it is NaN or infinite and the reference is not, or the reverse.
 template <class T>
-double error(T got, Real truth, double least) {
+double error(T got, Real truth, double min_result) {
   const T rounded = static_cast<T>(truth);
   if (std::isnan(truth)) return std::isnan(got) ? 0 : HUGE_VAL;
   if (std::isinf(rounded))
     return got == rounded || std::fabs(got) > 0.999999 * std::numeric_limits<T>::max() ? 0 : HUGE_VAL;
-  const T size = std::max(static_cast<T>(std::fabs(rounded)), static_cast<T>(least)),
+  const T size = std::max(static_cast<T>(std::fabs(rounded)), static_cast<T>(min_result)),
           inf = std::numeric_limits<T>::infinity();
   const Real ulp = static_cast<Real>(std::nextafter(size, inf)) - static_cast<Real>(size);
   if (std::isinf(ulp)) return 0;  // the largest number itself
@@ -140,8 +140,8 @@ std::vector<T> points_of(uint64_t count) {
       out.push_back(static_cast<T>(w.from + (w.to - w.from) * static_cast<double>(i) / static_cast<double>(each)));
     }
   }
-  constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::denorm_min();
-  for (T x : {most, std::nextafter(most, T(0)), most / 2, std::numeric_limits<T>::infinity(), least, 2 * least,
+  constexpr T max = std::numeric_limits<T>::max(), min = std::numeric_limits<T>::denorm_min();
+  for (T x : {max, std::nextafter(max, T(0)), max / 2, std::numeric_limits<T>::infinity(), min, 2 * min,
               std::numeric_limits<T>::min(), T(0)}) {
     out.push_back(x);
     out.push_back(-x);
@@ -158,7 +158,7 @@ Worst measure(const Function& f, const std::vector<T>& points) {
   Worst worst;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (sizeof(T) == 8 && std::fabs(points[i]) >= static_cast<T>(f.wide_end)) continue;
-    const double e = error(got[i], f.exact(static_cast<Real>(points[i])), f.least);
+    const double e = error(got[i], f.exact(static_cast<Real>(points[i])), f.min_result);
     if (e > worst.ulp) worst = {e, static_cast<double>(points[i])};
   }
   return worst;
@@ -175,7 +175,7 @@ bool print(const char* name, const char* dtype, const Worst& worst, double limit
 int main(int argc, char** argv) {
   uint64_t points = 1000000;
   CLI::App app{"The largest error of the floating functions in ULP; fails where one is above its limit, 2 for most."};
-  app.add_option("--points", points, "numbers to try: half of them evenly over their bit patterns")
+  app.add_option("--points", points, "values to try: half of them evenly over their bit patterns")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   bool good = true;

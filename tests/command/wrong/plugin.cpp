@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A device with the memory of tests/ref, whose blocks have room behind them, and kernels that are wrong, each in its
-// own way.
+// A device with the memory of tests/ref, whose blocks have space after them, and kernels that are wrong, each in a
+// different way.
 #include <csignal>
 
 #include <unistd.h>
@@ -31,7 +31,7 @@ tn_status neg(Call&, Tensor, Tensor) {
   return TN_OK;
 }
 
-// Does not come back from seven elements.
+// Does not return for seven elements.
 tn_status exp(Call&, Tensor out, Tensor) {
   while (out.numel() == 7) pause();
   return TN_DECLINED;

@@ -34,17 +34,17 @@ Block::Block(const Launch& l, void (*body)(void*), void* arg, Order order)
   warp_epochs_.resize((threads_.size() + 31) / 32);
 }
 
-Thread* Block::take_fresh() {
+Thread* Block::next_fresh() {
   if (fault_ || fresh_ == threads_.size()) return nullptr;
   const std::size_t i = fresh_++;
   return &threads_[order_ == Order::Forward ? i : threads_.size() - 1 - i];
 }
 
-// One fiber runs threads one after the other, until one of them waits.
+// A fiber runs threads one after another until one of them waits.
 void Block::fiber_body(Fiber& self, void* arg) {
   Block& block = *static_cast<Block*>(arg);
   for (;;) {
-    for (Thread* t = block.current; t != nullptr; t = block.take_fresh()) {
+    for (Thread* t = block.current; t != nullptr; t = block.next_fresh()) {
       t->fiber = &self;
       t->state = Thread::Running;
       block.current = t;
@@ -76,7 +76,7 @@ void Block::resume(Thread* t) {
   f->enter();
 }
 
-// A thread that waited goes on where it was; when it faults or others did, it leaves the kernel.
+// Suspends the thread; after a fault of any thread it leaves the kernel.
 void Block::wait() {
   Thread* t = current;
   t->state = Thread::Waiting;
@@ -89,10 +89,10 @@ void Block::run(Dim3 at) {
   index = at;
   fresh_ = done_ = at_barrier_ = 0;
   for (Thread& t : threads_) t.state = Thread::Fresh;
-  for (auto& [tag, region] : regions_) region->forget();
+  for (auto& [tag, region] : regions_) region->reset();
   for (;;) {
     Thread* t = nullptr;
-    if (Thread* fresh = take_fresh()) {
+    if (Thread* fresh = next_fresh()) {
       t = fresh;
     } else if (!ready_.empty()) {
       t = order_ == Order::Forward ? ready_.front() : ready_.back();
@@ -116,7 +116,7 @@ void Block::unwind() {
   }
 }
 
-std::string Block::place(const Thread& t) const {
+std::string Block::describe(const Thread& t) const {
   const char* what = t.at_barrier ? "__syncthreads" : name_of(t.op);
   const char* slash = std::strrchr(t.file, '/');
   return std::string(what) + " of " + (slash ? slash + 1 : t.file) + ":" + std::to_string(t.line);
@@ -133,14 +133,14 @@ void Block::report_stuck() {
   for (std::size_t i = first; i < end && other == nullptr; ++i) {
     const Thread& t = threads_[i];
     if (!barrier && !(waits->mask >> (i - first) & 1)) continue;
-    const bool along = t.state == Thread::Waiting && t.at_barrier == barrier && t.op == waits->op &&
-                       t.mask == waits->mask && t.line == waits->line && t.file == waits->file;
-    if (!along) other = &t;
+    const bool same = t.state == Thread::Waiting && t.at_barrier == barrier && t.op == waits->op &&
+                      t.mask == waits->mask && t.line == waits->line && t.file == waits->file;
+    if (!same) other = &t;
   }
-  std::string what = "waits at " + place(*waits);
+  std::string what = "waits at " + describe(*waits);
   if (other != nullptr) {
     what += ", but thread " + text_of(other->index) +
-            (other->state == Thread::Done ? " has finished" : " waits at " + place(*other));
+            (other->state == Thread::Done ? " has finished" : " waits at " + describe(*other));
   }
   current = &threads_[static_cast<std::size_t>(waits->linear)];
   try {
@@ -175,7 +175,7 @@ void Block::barrier(const char* file, int line) {
   for (const Thread& other : threads_) {
     if (other.line != line || std::strcmp(other.file, file) != 0) {
       fail(FaultKind::Barrier,
-           "waits at " + place(t) + ", but thread " + text_of(other.index) + " waits at " + place(other));
+           "waits at " + describe(t) + ", but thread " + text_of(other.index) + " waits at " + describe(other));
     }
   }
   release_barrier();
@@ -215,13 +215,13 @@ bool Block::complete_warp_op(Thread& last) {
   for (int i = 0; i < 32; ++i) {
     if (!(last.mask >> i & 1) || warp + i == &last) continue;
     const Thread& t = warp[i];
-    const bool here = t.state == Thread::Waiting && !t.at_barrier && t.op == last.op && t.mask == last.mask &&
+    const bool same = t.state == Thread::Waiting && !t.at_barrier && t.op == last.op && t.mask == last.mask &&
                       t.line == last.line && t.file == last.file;
-    if (!here) return false;
+    if (!same) return false;
   }
   if (last.op == WarpOp::Sync) ++warp_epochs_[static_cast<std::size_t>(last.linear / 32)];
   for (int i = 0; i < 32; ++i) {
-    if (last.mask >> i & 1) give_result(warp[i], warp);
+    if (last.mask >> i & 1) set_result(warp[i], warp);
   }
   for (int i = 0; i < 32; ++i) {
     if (!(last.mask >> i & 1)) continue;
@@ -231,7 +231,7 @@ bool Block::complete_warp_op(Thread& last) {
   return true;
 }
 
-void Block::give_result(Thread& t, Thread* warp) {
+void Block::set_result(Thread& t, Thread* warp) {
   const int lane = t.linear % 32, base = lane & ~(t.width - 1), last = base + t.width - 1;
   int source = lane;
   switch (t.op) {

@@ -55,15 +55,15 @@ class Block {
 
  private:
   static void fiber_body(Fiber& self, void* arg);
-  Thread* take_fresh();
+  Thread* next_fresh();
   void resume(Thread* t);
   void wait();
   void unwind();
   void report_stuck();
   void release_barrier();
   bool complete_warp_op(Thread& last);
-  void give_result(Thread& t, Thread* warp);
-  std::string place(const Thread& t) const;
+  void set_result(Thread& t, Thread* warp);
+  std::string describe(const Thread& t) const;
 
   void (*body_)(void*);
   void* arg_;

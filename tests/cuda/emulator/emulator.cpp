@@ -27,8 +27,8 @@ namespace {
 std::atomic<Order> g_order{Order::Forward};
 thread_local Block* t_block = nullptr;
 
-// Whether what was done then is ordered before what happens now.
-bool ordered(const Moment& then, const Moment& now) {
+// Whether an access at `then` is ordered before one at `now`.
+bool is_ordered(const Moment& then, const Moment& now) {
   if (then.thread < 0 || then.thread == now.thread || then.block_epoch != now.block_epoch) return true;
   return then.warp == now.warp && then.warp_epoch != now.warp_epoch;
 }
@@ -37,15 +37,15 @@ std::string element(const SharedRegion& r, std::size_t offset, std::size_t bytes
   return r.name + "[" + std::to_string(offset / bytes) + "]";
 }
 
-void inside(SharedRegion* r, std::size_t offset, std::size_t bytes) {
+void check_bounds(SharedRegion* r, std::size_t offset, std::size_t bytes) {
   if (offset + bytes <= r->data.size() && offset + bytes >= bytes) return;
   const int64_t at = static_cast<int64_t>(offset) / static_cast<int64_t>(bytes);
   t_block->fail(FaultKind::Outside, "index " + std::to_string(at) + " of " + r->name + ", which has " +
                                         std::to_string(r->data.size() / bytes) + " elements in shared memory");
 }
 
-[[noreturn]] void race(const SharedRegion& r, std::size_t offset, std::size_t bytes, const char* now, const char* then,
-                       const Moment& other) {
+[[noreturn]] void fail_race(const SharedRegion& r, std::size_t offset, std::size_t bytes, const char* now,
+                            const char* then, const Moment& other) {
   t_block->fail(FaultKind::Race, std::string(now) + " " + element(r, offset, bytes) + ", which thread " +
                                      std::to_string(other.thread) + " " + then + " since the last barrier");
 }
@@ -57,15 +57,15 @@ void mark_read(SharedRegion::Cell& c, const Moment& now) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-// The address sanitizer ends the process: behind its report stands where in the grid that was.
-void say_where() {
+// Called when the address sanitizer ends the process: prints kernel, block and thread after its report.
+void print_position() {
   if (t_block != nullptr) std::fprintf(stderr, "emulated: %s\n", t_block->where().c_str());
 }
 #endif
 
 std::mutex g_schedule_lock;
 
-Schedule& the_schedule() {
+Schedule& schedule() {
   static Schedule s = [] {
     Schedule given;
     if (const char* seed = std::getenv("TENON_EMULATOR_SEED")) given.seed = std::strtoull(seed, nullptr, 10);
@@ -75,7 +75,7 @@ Schedule& the_schedule() {
   return s;
 }
 
-// The blocks of a launch, for all who run them.
+// The blocks of a launch, shared by the threads that run them.
 class Blocks {
  public:
   Blocks(const Launch& launch, uint64_t seed) : grid_(launch.grid), seed_(seed), random_(seed) {
@@ -113,7 +113,7 @@ class Blocks {
   uint64_t seed_;
   std::mt19937_64 random_;
   std::size_t count_;
-  std::vector<std::size_t> order_;  // empty: as they are numbered
+  std::vector<std::size_t> order_;  // empty: in the order of their indices
   std::atomic<std::size_t> next_{0};
   std::mutex lock_;
 };
@@ -124,15 +124,15 @@ void set_order(Order order) { g_order = order; }
 
 void set_schedule(const Schedule& s) {
   std::lock_guard<std::mutex> hold(g_schedule_lock);
-  the_schedule() = s;
+  schedule() = s;
 }
 
 void run(const Launch& launch, void (*body)(void*), void* arg) {
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_set_death_callback(say_where);  // each time: other libraries of the process have emulators, too
+  __sanitizer_set_death_callback(print_position);  // each time: other libraries of the process have emulators, too
 #endif
   std::unique_lock<std::mutex> hold(g_schedule_lock);
-  const Schedule s = the_schedule();
+  const Schedule s = schedule();
   hold.unlock();
   Blocks blocks(launch, s.seed);
   std::vector<std::thread> others;
@@ -164,25 +164,25 @@ SharedRegion* shared_region(const void* tag, const char* name, std::size_t bytes
 char* shared_bytes(SharedRegion* region) { return region->data.data(); }
 
 void check_read(SharedRegion* r, std::size_t offset, std::size_t bytes) {
-  inside(r, offset, bytes);
+  check_bounds(r, offset, bytes);
   SharedRegion::Cell& c = r->cells[offset];
   if (!c.written) {
     t_block->fail(FaultKind::Unwritten, "reads " + element(*r, offset, bytes) + ", which nothing has written");
   }
   const Moment now = t_block->now();
-  if (!ordered(c.writer, now)) race(*r, offset, bytes, "reads", "wrote", c.writer);
+  if (!is_ordered(c.writer, now)) fail_race(*r, offset, bytes, "reads", "wrote", c.writer);
   mark_read(c, now);
 }
 
 void check_write(SharedRegion* r, std::size_t offset, std::size_t bytes, const void* value) {
-  inside(r, offset, bytes);
+  check_bounds(r, offset, bytes);
   SharedRegion::Cell& c = r->cells[offset];
   const Moment now = t_block->now();
   const bool same = c.written && std::memcmp(r->data.data() + offset, value, bytes) == 0;
-  if (!same && c.written && !ordered(c.writer, now)) race(*r, offset, bytes, "writes", "wrote", c.writer);
+  if (!same && c.written && !is_ordered(c.writer, now)) fail_race(*r, offset, bytes, "writes", "wrote", c.writer);
   const bool read_now = c.reader.thread >= 0 && c.reader.block_epoch == now.block_epoch;
-  if (!same && read_now && (c.many_readers || !ordered(c.reader, now))) {
-    race(*r, offset, bytes, "writes", "read", c.reader);
+  if (!same && read_now && (c.many_readers || !is_ordered(c.reader, now))) {
+    fail_race(*r, offset, bytes, "writes", "read", c.reader);
   }
   c.written = true;
   c.atomic = false;
@@ -190,13 +190,13 @@ void check_write(SharedRegion* r, std::size_t offset, std::size_t bytes, const v
 }
 
 void check_atomic(SharedRegion* r, std::size_t offset, std::size_t bytes) {
-  inside(r, offset, bytes);
+  check_bounds(r, offset, bytes);
   SharedRegion::Cell& c = r->cells[offset];
   if (!c.written) {
     t_block->fail(FaultKind::Unwritten, "adds to " + element(*r, offset, bytes) + ", which nothing has written");
   }
   const Moment now = t_block->now();
-  if (!c.atomic && !ordered(c.writer, now)) race(*r, offset, bytes, "adds to", "wrote", c.writer);
+  if (!c.atomic && !is_ordered(c.writer, now)) fail_race(*r, offset, bytes, "adds to", "wrote", c.writer);
   c.atomic = true;
   c.writer = now;
 }

@@ -17,11 +17,11 @@ struct Dim3 {
 };
 
 enum class FaultKind {
-  Barrier,    // threads of a block that wait where others never come
+  Barrier,    // threads of a block that wait at a barrier which others never reach
   Warp,       // a mask that names the wrong lanes, or a shuffle from a lane outside of it
   Unwritten,  // a read of shared memory that nothing has written in this block
   Outside,    // an index past the end of an array in shared memory
-  Race        // two threads meet in shared memory without a barrier between them
+  Race        // two threads access shared memory without a barrier between them
 };
 
 class Fault : public std::runtime_error {
@@ -30,12 +30,12 @@ class Fault : public std::runtime_error {
   FaultKind kind;
 };
 
-// The order in which threads get to run between barriers. No right kernel depends on it.
+// The order in which threads run between barriers. No correct kernel depends on it.
 enum class Order { Forward, Reverse };
 void set_order(Order order);
 
-// Of the blocks of a launch. With a seed they come in an order that it decides, and with it the order of the threads of
-// each; on several OS threads they meet in memory. TENON_EMULATOR_SEED and TENON_EMULATOR_THREADS are the default.
+// How the blocks of a launch run. A seed shuffles them and their threads; several OS threads run them concurrently.
+// TENON_EMULATOR_SEED and TENON_EMULATOR_THREADS are the default.
 struct Schedule {
   uint64_t seed = 0;
   int threads = 1;
@@ -57,7 +57,7 @@ void run(const Launch& launch, F&& body) {
       launch, [](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &body);
 }
 
-// What device code sees; valid within run() alone.
+// For device code; valid within run() only.
 const Dim3& thread_index();
 const Dim3& block_index();
 const Dim3& block_size();
@@ -69,10 +69,10 @@ uint64_t warp_op(WarpOp op, uint32_t mask, uint64_t value, int operand, int widt
 
 [[noreturn]] void fail(FaultKind kind, const std::string& what);
 
-// Shared memory of the block. `tag` is one object a declaration; null is the dynamic part.
+// Shared memory of the block. `tag` identifies the declaration; null is the dynamic part.
 class SharedRegion;
 SharedRegion* shared_region(const void* tag, const char* name, std::size_t bytes);
-// Of the element at a byte offset. Writes that store what was there already are no race with each other.
+// Check the element at a byte offset. Writes that store the present value are not races with each other.
 void check_read(SharedRegion* region, std::size_t offset, std::size_t bytes);
 void check_write(SharedRegion* region, std::size_t offset, std::size_t bytes, const void* value);
 void check_atomic(SharedRegion* region, std::size_t offset, std::size_t bytes);

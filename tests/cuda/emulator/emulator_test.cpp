@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are right, and kernels that are wrong on purpose.
+// Correct kernels, and kernels with intentional faults.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void launch(unsigned grid, unsigned block, F&& f, std::size_t shared = 0) {
   run(Launch{"tried", {grid}, {block}, shared}, f);
 }
 
-// What the fault says, or nothing.
+// The text of the fault.
 template <class F>
 std::string fault_of(FaultKind kind, unsigned block, F&& f, std::size_t shared = 0) {
   try {
@@ -68,14 +68,14 @@ TEST_P(BothOrders, TreeSumInSharedMemory) {
 }
 
 TEST_P(BothOrders, ShufflesAndVotes) {
-  std::vector<int> up(64), down(64), turned(64), from(64), narrow(64);
+  std::vector<int> up(64), down(64), exchanged(64), from(64), narrow(64);
   std::vector<unsigned> votes(64);
   std::vector<int> any(64), all(64);
   launch(1, 64, [&] {
     const int i = static_cast<int>(threadIdx.x);
     up[i] = __shfl_up_sync(kAll, i, 3, 32);
     down[i] = __shfl_down_sync(kAll, i, 5, 32);
-    turned[i] = __shfl_xor_sync(kAll, i, 16, 32);
+    exchanged[i] = __shfl_xor_sync(kAll, i, 16, 32);
     from[i] = __shfl_sync(kAll, i, 7, 32);
     narrow[i] = __shfl_down_sync(kAll, i, 2, 8);
     votes[i] = __ballot_sync(kAll, i % 3 == 0);
@@ -86,7 +86,7 @@ TEST_P(BothOrders, ShufflesAndVotes) {
     const int lane = i % 32, warp = i / 32 * 32;
     EXPECT_EQ(up[i], lane < 3 ? i : i - 3);
     EXPECT_EQ(down[i], lane + 5 > 31 ? i : i + 5);
-    EXPECT_EQ(turned[i], i ^ 16);
+    EXPECT_EQ(exchanged[i], i ^ 16);
     EXPECT_EQ(from[i], warp + 7);
     EXPECT_EQ(narrow[i], i % 8 + 2 > 7 ? i : i + 2);
     for (int k = 0; k < 32; ++k) EXPECT_EQ(votes[i] >> k & 1, static_cast<unsigned>((warp + k) % 3 == 0));
@@ -95,7 +95,7 @@ TEST_P(BothOrders, ShufflesAndVotes) {
   }
 }
 
-TEST_P(BothOrders, HalvesOfAWarpGoTheirOwnWays) {
+TEST_P(BothOrders, HalvesOfAWarpDiverge) {
   std::vector<double> out(32);
   launch(1, 32, [&] {
     const unsigned i = threadIdx.x;
@@ -113,7 +113,7 @@ TEST_P(BothOrders, HalvesOfAWarpGoTheirOwnWays) {
 TEST_P(BothOrders, AtomicsOnBothMemories) {
   int64_t sum = 0;
   float total = 0;
-  unsigned most = 0, bits = 0;
+  unsigned max = 0, bits = 0;
   std::vector<int> counts(4);
   launch(3, 128, [&] {
     TN_SHARED(int, count, 4);
@@ -122,14 +122,14 @@ TEST_P(BothOrders, AtomicsOnBothMemories) {
     atomicAdd(&count[threadIdx.x % 4], 1);
     atomicAdd(&sum, int64_t{threadIdx.x});
     atomicAdd(&total, 0.5f);
-    atomicMax(&most, threadIdx.x + blockIdx.x);
+    atomicMax(&max, threadIdx.x + blockIdx.x);
     atomicOr(&bits, 1u << (threadIdx.x % 5));
     __syncthreads();
     if (threadIdx.x < 4) atomicAdd(&counts[threadIdx.x], count[threadIdx.x]);
   });
   EXPECT_EQ(sum, 3 * 128 * 127 / 2);
   EXPECT_EQ(total, 192);
-  EXPECT_EQ(most, 129u);
+  EXPECT_EQ(max, 129u);
   EXPECT_EQ(bits, 31u);
   EXPECT_EQ(counts, std::vector<int>(4, 96));
   int word = 4;
@@ -236,11 +236,11 @@ TEST_P(BothOrders, MissingBarrierIsARace) {
 }
 
 TEST_P(BothOrders, WarpBarrierOrdersItsWarpAlone) {
-  const auto body = [](unsigned turn) {
+  const auto body = [](unsigned mask) {
     TN_SHARED(unsigned, part, 64);
     part[threadIdx.x] = threadIdx.x;
     __syncwarp(kAll);
-    volatile unsigned v = part[threadIdx.x ^ turn];
+    volatile unsigned v = part[threadIdx.x ^ mask];
     (void)v;
   };
   launch(1, 64, [&] { body(1); });
@@ -264,7 +264,7 @@ TEST_P(BothOrders, ShuffleThatALaneOfTheMaskNeverReaches) {
   EXPECT_TRUE(has(text, "thread (50, 0, 0) has finished")) << text;
 }
 
-TEST(Emulator, GoesOnAfterAFault) {
+TEST(Emulator, RunsAfterAFault) {
   EXPECT_THROW(launch(4, 128,
                       [] {
                         if (threadIdx.x) __syncthreads();
@@ -300,7 +300,7 @@ TEST(Blocks, RunOnceInAnyOrderOnAnyThreads) {
   }
 }
 
-// What a kernel without order would show: each seed ends with another block.
+// Seeds change which block runs last.
 TEST(Blocks, ASeedShufflesThem) {
   std::vector<bool> last(16);
   for (uint64_t seed = 1; seed < 40; ++seed) {

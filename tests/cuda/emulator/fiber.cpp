@@ -21,7 +21,7 @@ using boost::context::detail::transfer_t;
 
 constexpr std::size_t kStack = std::size_t{1} << 17;
 
-// Stacks are kept for the next launch, and by a pointer that outlives the destructors of a process's end.
+// Stacks are reused by later launches; never destroyed, since they are used at process exit.
 struct Stacks {
   std::mutex lock;
   std::vector<char*> idle;
@@ -31,7 +31,7 @@ Stacks& stacks() {
   return *all;
 }
 
-char* take_stack() {
+char* allocate_stack() {
   Stacks& s = stacks();
   std::lock_guard<std::mutex> hold(s.lock);
   if (s.idle.empty()) {
@@ -44,9 +44,9 @@ char* take_stack() {
   return p;
 }
 
-void give_stack(char* p) {
+void release_stack(char* p) {
 #if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(p, kStack);  // frames that were dropped
+  __asan_unpoison_memory_region(p, kStack);  // of abandoned frames
 #endif
   Stacks& s = stacks();
   std::lock_guard<std::mutex> hold(s.lock);
@@ -55,11 +55,11 @@ void give_stack(char* p) {
 
 }  // namespace
 
-Fiber::Fiber(void (*body)(Fiber&, void*), void* arg) : body_(body), arg_(arg), stack_(take_stack()) {
+Fiber::Fiber(void (*body)(Fiber&, void*), void* arg) : body_(body), arg_(arg), stack_(allocate_stack()) {
   inside_ = make_fcontext(stack_ + kStack, kStack, &Fiber::start);
 }
 
-Fiber::~Fiber() { give_stack(stack_); }
+Fiber::~Fiber() { release_stack(stack_); }
 
 void Fiber::start(transfer_t from) {
   Fiber& self = *static_cast<Fiber*>(from.data);

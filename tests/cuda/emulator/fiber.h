@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Fibers over Boost.Context's bare switch, with the sanitizer told of each. A fiber runs one function for ever, leaves
-// it only by switching back, and may be dropped where it did.
+// Fibers over Boost.Context's context switch, annotated for the address sanitizer. A fiber's function never returns; it
+// switches back, and the fiber may be destroyed there.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>

@@ -20,7 +20,7 @@ void launch_blocks(unsigned grid, unsigned block, F&& f) {
   tenon::emulator::run(Launch{"helper", {grid}, {block}, 0}, f);
 }
 
-// x -> a x + b: associative, does not commute, and larger than a word. Modulo 2^32, so that every order shows.
+// x -> a x + b modulo 2^32: associative, not commutative, and larger than a word, so that a wrong order is detected.
 struct Affine {
   uint32_t a, b, pad;
 };
@@ -42,19 +42,19 @@ INSTANTIATE_TEST_SUITE_P(Blocks, Helpers,
                          testing::Combine(testing::Values(32u, 64u, 96u, 256u, 992u, 1024u),
                                           testing::Values(Order::Forward, Order::Reverse)));
 
-TEST_P(Helpers, FoldInTheOrderOfThreads) {
+TEST_P(Helpers, ReduceInTheOrderOfThreads) {
   std::vector<Affine> got(2 * block());
   launch_blocks(1, block(), [&] {
-    // Twice, one after the other: the second must not meet the first in shared memory.
-    got[threadIdx.x] = block_fold(affine(threadIdx.x), kIdentity, Compose());
-    got[block() + threadIdx.x] = block_fold(affine(threadIdx.x + 9), kIdentity, Compose());
+    // Twice: the second call must not race with the first in shared memory.
+    got[threadIdx.x] = block_reduce(affine(threadIdx.x), kIdentity, Compose());
+    got[block() + threadIdx.x] = block_reduce(affine(threadIdx.x + 9), kIdentity, Compose());
   });
-  for (unsigned turn = 0; turn < 2; ++turn) {
+  for (unsigned round = 0; round < 2; ++round) {
     Affine want = kIdentity;
-    for (unsigned i = 0; i < block(); ++i) want = Compose()(want, affine(i + 9 * turn));
+    for (unsigned i = 0; i < block(); ++i) want = Compose()(want, affine(i + 9 * round));
     for (unsigned i = 0; i < block(); ++i) {
-      ASSERT_EQ(got[turn * block() + i].a, want.a);
-      ASSERT_EQ(got[turn * block() + i].b, want.b);
+      ASSERT_EQ(got[round * block() + i].a, want.a);
+      ASSERT_EQ(got[round * block() + i].b, want.b);
     }
   }
 }
@@ -62,7 +62,7 @@ TEST_P(Helpers, FoldInTheOrderOfThreads) {
 TEST_P(Helpers, ScanInTheOrderOfThreads) {
   std::vector<Affine> got(block()), totals(block());
   launch_blocks(1, block(), [&] {
-    got[threadIdx.x] = block_scan(affine(threadIdx.x), kIdentity, Compose(), &totals[threadIdx.x]);
+    got[threadIdx.x] = block_inclusive_scan(affine(threadIdx.x), kIdentity, Compose(), &totals[threadIdx.x]);
   });
   Affine want = kIdentity;
   for (unsigned i = 0; i < block(); ++i) {
@@ -85,7 +85,7 @@ TEST(Divider, AgreesWithDivision) {
   }
 }
 
-// A tensor that is geometry alone.
+// A tensor without data.
 struct Shape {
   std::vector<int64_t> sizes, strides;
   tn_tensor view{};
@@ -98,7 +98,7 @@ struct Shape {
   tenon::sdk::Tensor tensor() const { return tenon::sdk::Tensor(&view); }
 };
 
-TEST(EachPiece, CoversEveryElementOnce) {
+TEST(ForEachPiece, CoversEveryElementOnce) {
   // More dimensions than the device's index has, none of which merge.
   std::vector<int64_t> sizes, strides;
   int64_t stride = 1;
@@ -113,7 +113,7 @@ TEST(EachPiece, CoversEveryElementOnce) {
   loop.finish();
   std::vector<int> seen(static_cast<std::size_t>(stride));
   int pieces = 0;
-  each_piece<1>(loop, [&](const Strided<1>& at) {
+  for_each_piece<1>(loop, [&](const Strided<1>& at) {
     ++pieces;
     for (uint32_t i = 0; i < at.numel; ++i) {
       int64_t offset[1];
@@ -130,14 +130,14 @@ TEST(EachPiece, CoversEveryElementOnce) {
   EXPECT_EQ(found, int64_t{1} << (kIndexDims + 3));
 }
 
-TEST(EachPiece, CutsWhatIsLargerThanTheIndex) {
+TEST(ForEachPiece, CutsWhatIsLargerThanTheIndex) {
   const int64_t n = 2 * kPieceElements + 5;
   const Shape s({n}, {1});
   tenon::sdk::StridedLoop loop(s.tensor().sizes());
   loop.add(s.tensor());
   loop.finish();
   int64_t next = 0;
-  each_piece<1>(loop, [&](const Strided<1>& at) {
+  for_each_piece<1>(loop, [&](const Strided<1>& at) {
     EXPECT_EQ(reinterpret_cast<intptr_t>(at.base[0]), next * 4);
     EXPECT_LE(int64_t{at.numel}, kPieceElements);
     next += at.numel;
@@ -154,7 +154,7 @@ TEST(Element, GoesThroughEveryDtype) {
   }
   store(place, Code::Bool, 0.5);
   EXPECT_EQ(load<int64_t>(place, Code::Bool), 1);
-  store(place, Code::I64, 1e30);  // as the host: the lowest number
+  store(place, Code::I64, 1e30);  // as on the host: the lowest value
   EXPECT_EQ(load<int64_t>(place, Code::I64), INT64_MIN);
   store(place, Code::I8, int64_t{300});
   EXPECT_EQ(load<int64_t>(place, Code::I8), 44);

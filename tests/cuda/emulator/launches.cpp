@@ -32,7 +32,7 @@ std::string instance_name(std::string_view pretty) {
   return without(std::string(pretty.substr(begin, pretty.rfind(']') - begin)), "tenon::cuda::");
 }
 
-// "scatter_collide.cu spread", "pointwise dense add": as in tests/cuda/registers.
+// "masked.cu scatter_selected", "pointwise dense add": as in tests/cuda/registers.
 std::string kernel_name(const std::string& instance, const char* file) {
   constexpr std::string_view kPointwise = "pw::", kUnnamed = "{anonymous}::";
   const std::size_t arguments = instance.find('<');
@@ -45,8 +45,8 @@ std::string kernel_name(const std::string& instance, const char* file) {
   return (own ? file_name(file) + " " : "") + without(name, kUnnamed);
 }
 
-// FOLDER/LIBRARY; empty: nobody asked.
-const std::string& place() {
+// FOLDER/LIBRARY; empty: not recorded.
+const std::string& path_prefix() {
   static const std::string path = [] {
     const char* folder = std::getenv("TENON_EMULATOR_LAUNCHES");
     Dl_info here{};
@@ -56,7 +56,7 @@ const std::string& place() {
   return path;
 }
 
-// Several processes may do so at once.
+// Several processes may append concurrently.
 void append(const std::string& path, const std::string& text) {
   const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   const bool whole = fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -70,24 +70,24 @@ Launches::Launches(const char* instance, const char* file) : instance_(instance)
   g_first = this;
 }
 
-std::string Launches::line() const {
+std::string Launches::to_line() const {
   const std::string instance = instance_name(instance_);
   return kernel_name(instance, file_) + "\t" + instance;
 }
 
-void Launches::write_down(int block) const {
-  if (place().empty()) return;
+void Launches::record(int block) const {
+  if (path_prefix().empty()) return;
   static const bool listed = [] {
     std::string all;
-    for (const Launches* k = g_first; k != nullptr; k = k->next_) all += k->line() + "\n";
-    const std::string own = place() + "." + std::to_string(getpid());
+    for (const Launches* k = g_first; k != nullptr; k = k->next_) all += k->to_line() + "\n";
+    const std::string own = path_prefix() + "." + std::to_string(getpid());
     append(own, all);
-    return std::rename(own.c_str(), (place() + ".kernels").c_str()) == 0;
+    return std::rename(own.c_str(), (path_prefix() + ".kernels").c_str()) == 0;
   }();
-  if (listed) append(place() + ".launches", line() + "\t" + std::to_string(block) + "\n");
+  if (listed) append(path_prefix() + ".launches", to_line() + "\t" + std::to_string(block) + "\n");
 }
 
-int block_in_place_of(int own) {
+int choose_block(int own) {
   static const int given = [] {
     const char* s = std::getenv("TENON_EMULATOR_BLOCK");
     return s ? std::atoi(s) : 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels there are, and which of them ran, at which sizes of a block. With TENON_EMULATOR_LAUNCHES set to a
-// folder a library leaves there LIBRARY.kernels (lines of kernel and instance, a tab between them) when it first
-// launches one, and in LIBRARY.launches a line of kernel, instance and size for each pair that is new to a process.
+// Records which kernels exist, and which ran with which block sizes. With TENON_EMULATOR_LAUNCHES set to a folder, a
+// library writes LIBRARY.kernels there (lines of kernel, tab, instance) at its first launch, and to LIBRARY.launches a
+// line of kernel, instance and block size for each that is new to the process.
 // launches.sh reads them.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace tenon::emulator {
 
-// A static object for each instance of a kernel.
+// A static object per kernel instance.
 class Launches {
  public:
   // Literals: "... [with auto Kernel = name]", and the source that instantiates it.
@@ -20,12 +20,12 @@ class Launches {
   Launches(const Launches&) = delete;
   void add(int block) {
     const uint64_t bit = uint64_t{1} << (block + 31) / 32;  // one thread counts as a warp; there are at most 1024
-    if (!(sizes_.fetch_or(bit) & bit)) write_down(block);
+    if (!(sizes_.fetch_or(bit) & bit)) record(block);
   }
 
  private:
-  std::string line() const;  // kernel and instance
-  void write_down(int block) const;
+  std::string to_line() const;  // kernel and instance
+  void record(int block) const;
 
   const char* instance_;
   const char* file_;
@@ -33,7 +33,7 @@ class Launches {
   const Launches* next_;
 };
 
-// The size for a kernel that is right at any: its own, or TENON_EMULATOR_BLOCK.
-int block_in_place_of(int own);
+// The block size for a kernel that accepts any: its own, or TENON_EMULATOR_BLOCK.
+int choose_block(int own);
 
 }  // namespace tenon::emulator

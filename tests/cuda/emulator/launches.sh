@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# launches.sh FOLDER ONE_BLOCK: of what runs left in the folder (launches.h), whether every kernel ran, and at several
-# sizes of a block, but for those that ONE_BLOCK lists with a reason.
+# launches.sh FOLDER ONE_BLOCK: checks the records in FOLDER (launches.h): every kernel ran, and with several block sizes,
+# except those that ONE_BLOCK lists with a reason.
 set -eu
 ls "$1"/*.kernels "$1"/*.launches >/dev/null
 awk -F'\t' '
@@ -20,18 +20,18 @@ awk -F'\t' '
       ++kernels
       if (!(k in ran)) { print "never ran: " k }
       else if (sizes[k] > 1) ++several
-      else if (!(k in reason)) { print "ran at one size of a block alone: " k }
-      if (sizes[k] > 1 && k in reason) { print "ran at several sizes, and is listed as one that cannot: " k }
+      else if (!(k in reason)) { print "ran with one block size only: " k }
+      if (sizes[k] > 1 && k in reason) { print "ran with several block sizes, but is listed as needing one: " k }
     }
-    for (k in reason) if (!(k in names)) { print "is listed and no kernel: " k }
+    for (k in reason) if (!(k in names)) { print "is listed but is not a kernel: " k }
     for (k in instances) {
       ++all
       if (k in ran_instances) { ++have; continue }
       split(k, name, SUBSEP)
       if (name[1] in ran) print "never ran: " name[1] " as " name[2]
     }
-    printf "%d kernels, %d of them at several sizes of a block; %d of %d instances ran\n", \
+    printf "%d kernels, %d of them with several block sizes; %d of %d instances ran\n", \
            kernels, several, have, all
   }' "$1"/*.kernels "$1"/*.launches "$2" >"$1/report"
 sort "$1/report"
-! grep -qE '^(never|ran at|is listed|not )' "$1/report"
+! grep -qE '^(never|ran with|is listed|not )' "$1/report"

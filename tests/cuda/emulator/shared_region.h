@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One array in the shared memory of a block, and who touched which of its bytes when.
+// An array in the shared memory of a block, and the last accesses to its bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tenon::emulator {
 
-// A thread at a moment: what it did before the last barrier of its block, or of its warp, is ordered with all that
-// others of the block, or of the warp, do now.
+// A thread at a point in time: its accesses before the last barrier of its block, or of its warp, are ordered before
+// all later ones of the block, or of the warp.
 struct Moment {
   int32_t thread = -1;
   int32_t warp = -1;
@@ -25,14 +25,14 @@ class SharedRegion {
   struct Cell {
     Moment writer, reader;
     bool written = false;
-    bool atomic = false;        // the last write was
+    bool atomic = false;        // the last write was atomic
     bool many_readers = false;  // of several warps; `reader` is the last one
   };
   std::string name;
   std::vector<char> data;
-  std::vector<Cell> cells;  // that of an element is the one of its first byte
+  std::vector<Cell> cells;  // an element uses the cell of its first byte
 
-  void forget() { cells.assign(cells.size(), Cell{}); }
+  void reset() { cells.assign(cells.size(), Cell{}); }
 };
 
 }  // namespace tenon::emulator

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The words of CUDA C++ for sources that g++ compiles: plugin_cuda/device/device.cuh includes this in the place of
-// cuda_runtime.h where TENON_CUDA_EMULATED is set.
+// CUDA C++ for sources that g++ compiles: plugin_cuda/device/device.cuh includes this instead of cuda_runtime.h if
+// TENON_CUDA_EMULATED is defined.
 #pragma once
 
 #include <cmath>
@@ -53,7 +53,7 @@ T warp(uint32_t mask, T value, int operand, int width, const char* file, int lin
   return value;
 }
 
-// An element of shared memory: converts to its value, which is checked, and takes one. auto does not copy it.
+// A reference to an element of shared memory, whose reads and writes are checked. auto does not copy the element.
 template <class T>
 class SharedElement {
  public:
@@ -74,7 +74,7 @@ class SharedElement {
   const SharedElement& operator+=(const T& v) const { return *this = static_cast<T>(static_cast<T>(*this) + v); }
   // For atomics.
   const SharedElement* operator&() const { return this; }
-  T* atomic_place() const {
+  T* atomic_address() const {
     check_atomic(region_, offset_, sizeof(T));
     return reinterpret_cast<T*>(shared_bytes(region_) + offset_);
   }
@@ -102,7 +102,7 @@ class SharedArray {
   std::size_t offset_;
 };
 
-// Blocks of one launch, and launches of several streams, may meet in one word.
+// Blocks of one launch, and launches of several streams, may update the same word.
 template <class T, class F>
 T update(T* p, F&& f) {
   T old;
@@ -115,14 +115,14 @@ T update(T* p, F&& f) {
 
 }  // namespace tenon::emulator
 
-#define TN_DETAIL_ATOMIC(name, expr)                                                                  \
-  template <class T>                                                                                  \
-  T name(T* p, std::common_type_t<T> v) {                                                             \
-    return ::tenon::emulator::update(p, [&](T old) { return static_cast<T>(expr); });                 \
-  }                                                                                                   \
-  template <class T>                                                                                  \
-  T name(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> v) {                     \
-    return ::tenon::emulator::update(p->atomic_place(), [&](T old) { return static_cast<T>(expr); }); \
+#define TN_DETAIL_ATOMIC(name, expr)                                                                    \
+  template <class T>                                                                                    \
+  T name(T* p, std::common_type_t<T> v) {                                                               \
+    return ::tenon::emulator::update(p, [&](T old) { return static_cast<T>(expr); });                   \
+  }                                                                                                     \
+  template <class T>                                                                                    \
+  T name(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> v) {                       \
+    return ::tenon::emulator::update(p->atomic_address(), [&](T old) { return static_cast<T>(expr); }); \
   }
 TN_DETAIL_ATOMIC(atomicAdd, old + v)
 TN_DETAIL_ATOMIC(atomicMax, old < v ? v : old)
@@ -137,7 +137,7 @@ T atomicCAS(T* p, std::common_type_t<T> compare, std::common_type_t<T> v) {
 }
 template <class T>
 T atomicCAS(const ::tenon::emulator::SharedElement<T>* p, std::common_type_t<T> compare, std::common_type_t<T> v) {
-  return atomicCAS(p->atomic_place(), compare, v);
+  return atomicCAS(p->atomic_address(), compare, v);
 }
 
 template <class T>
@@ -161,7 +161,7 @@ namespace tenon::cuda {
 template <class T>
 using Shared = emulator::SharedArray<T>;
 
-// The memory that the launch asked for, from a byte on.
+// The launch's dynamic shared memory from byte `offset` on.
 template <class T>
 Shared<T> dynamic_shared(std::size_t offset = 0) {
   return Shared<T>(emulator::shared_region(nullptr, "dynamic_shared", 0), offset);

@@ -14,22 +14,22 @@ void emulate(const sdk::Call& call, const emulator::Launch& launch, void (*body)
 // Waits for the stream's work and copies to the host.
 void read_back(const sdk::Call& call, void* host, const void* device, std::size_t bytes);
 
-// One for each kernel that a source could launch, whether it does or not.
+// Registers each kernel that a source could launch, whether it does or not.
 template <auto Kernel>
-struct Written {
+struct Registered {
   static inline emulator::Launches launches{kernel_name<Kernel>(), __BASE_FILE__};
 };
 
 template <auto Kernel, class... A>
 void launch(const sdk::Call& call, const Shape& s, const A&... args) {
   using Tuple = typename detail::Arguments<decltype(Kernel)>::Tuple;
-  Tuple* kept = new Tuple(args...);
-  const int block = s.exact ? s.block : emulator::block_in_place_of(s.block);
-  Written<Kernel>::launches.add(block);
+  Tuple* arguments = new Tuple(args...);
+  const int block = s.exact ? s.block : emulator::choose_block(s.block);
+  Registered<Kernel>::launches.add(block);
   const emulator::Launch how{
       kernel_name<Kernel>(), {static_cast<unsigned>(s.grid)}, {static_cast<unsigned>(block)}, s.shared_bytes};
   emulate(
-      call, how, [](void* p) { std::apply(Kernel, *static_cast<Tuple*>(p)); }, kept,
+      call, how, [](void* p) { std::apply(Kernel, *static_cast<Tuple*>(p)); }, arguments,
       [](void* p) { delete static_cast<Tuple*>(p); });
 }
 

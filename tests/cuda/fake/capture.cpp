@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Capture, graphs, and the launches of kernels, which are counted alone: their code is the device's.
+// Capture, graphs, and the launches of kernels, which are only counted: their code is device code.
 #include "engine.h"
 
 using namespace tenon::fake;
@@ -78,7 +78,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, v
   BEGIN();
   const dim3 &g = config->gridDim, &b = config->blockDim;
   const bool fits = g.x && g.y && g.z && b.x && b.y && b.z && b.x * b.y * b.z <= 1024 && g.y < 65536 && g.z < 65536;
-  return fail(fits ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidConfiguration);  // nothing here could run it
+  return fail(fits ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidConfiguration);  // no device code can run here
 }
 cudaError_t cudaLaunchKernel(const void* f, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
@@ -110,7 +110,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, const
   return cudaSuccess;
 }
 
-// What nvcc's code calls when a library with kernels is loaded, and for a launch.
+// Functions that code of nvcc calls when a library with kernels is loaded, and for a launch.
 static void* g_image;
 void** __cudaRegisterFatBinary(void*) { return &g_image; }
 void __cudaRegisterFatBinaryEnd(void**) {}

@@ -15,7 +15,7 @@ int64_t product(const int64_t* v, int64_t n) {
   return p;
 }
 
-// The index of the neighbour behind `at` in a box of `sizes`; false behind the last one.
+// Advances `at` in a box of `sizes`; false after the last index.
 bool next(int64_t* at, const int64_t* sizes, int64_t nd) {
   for (int64_t d = nd - 1; d >= 0; --d) {
     if (++at[d] < sizes[d]) return true;
@@ -24,9 +24,9 @@ bool next(int64_t* at, const int64_t* sizes, int64_t nd) {
   return false;
 }
 
-// Visits (position in the input's plane, in the output's plane, tap) wherever a tap meets the input.
+// f(position in the input's plane, in the output's plane, tap) for each tap inside the input.
 template <class F>
-void each_meeting(const Convolution& c, F&& f) {
+void for_each_tap(const Convolution& c, F&& f) {
   int64_t out[3] = {}, output = 0;
   do {
     int64_t tap[3] = {}, t = 0;
@@ -62,24 +62,24 @@ void convolve(const Convolution& c, void* x, void* w, void* y) {
   const int64_t groups = c.x[1] / c.w[1], filters = c.w[0] / groups;
   const int64_t counts[] = {c.y[0] * c.y[1] * ys, c.x[0] * c.x[1] * xs, c.w[0] * c.w[1] * ws};
   std::vector<double> vy = read(c.type, y, counts[0]), vx = read(c.type, x, counts[1]), vw = read(c.type, w, counts[2]);
-  std::vector<double>& result = c.way == Way::Forward ? vy : c.way == Way::BackwardData ? vx : vw;
+  std::vector<double>& result = c.op == ConvOp::Forward ? vy : c.op == ConvOp::BackwardData ? vx : vw;
   result.assign(result.size(), 0);
   for (int64_t n = 0; n < c.x[0]; ++n) {
     for (int64_t k = 0; k < c.w[0]; ++k) {
       for (int64_t q = 0; q < c.w[1]; ++q) {
         const int64_t channel = k / filters * c.w[1] + q;
-        each_meeting(c, [&](int64_t in, int64_t out, int64_t tap) {
+        for_each_tap(c, [&](int64_t in, int64_t out, int64_t tap) {
           double& px = vx[static_cast<std::size_t>((n * c.x[1] + channel) * xs + in)];
           double& py = vy[static_cast<std::size_t>((n * c.y[1] + k) * ys + out)];
           double& pw = vw[static_cast<std::size_t>((k * c.w[1] + q) * ws + tap)];
-          if (c.way == Way::Forward) py += px * pw;
-          if (c.way == Way::BackwardData) px += py * pw;
-          if (c.way == Way::BackwardFilter) pw += px * py;
+          if (c.op == ConvOp::Forward) py += px * pw;
+          if (c.op == ConvOp::BackwardData) px += py * pw;
+          if (c.op == ConvOp::BackwardFilter) pw += px * py;
         });
       }
     }
   }
-  write(c.type, result, c.way == Way::Forward ? y : c.way == Way::BackwardData ? x : w);
+  write(c.type, result, c.op == ConvOp::Forward ? y : c.op == ConvOp::BackwardData ? x : w);
 }
 
 void add_bias(const Bias& b, const void* bias, void* image) {
@@ -98,7 +98,7 @@ void sum_bias(const Bias& b, const void* image, void* bias) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     sums[i / static_cast<std::size_t>(b.plane) % static_cast<std::size_t>(b.channels)] += all[i];
   }
-  // beta of 0: what was there is not read.
+  // With beta 0 the destination is not read.
   const std::vector<double> before = b.beta == 0 ? std::vector<double>(sums.size(), 0) : read(b.type, bias, b.channels);
   for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = b.alpha * sums[k] + b.beta * before[k];
   write(b.type, sums, bias);

@@ -9,19 +9,19 @@
 
 namespace tenon::fake {
 
-enum class Way { Forward, BackwardData, BackwardFilter };
+enum class ConvOp { Forward, BackwardData, BackwardFilter };
 
 struct Convolution {
-  Way way;
+  ConvOp op;
   cudnnDataType_t type;
   int64_t nd;  // spatial dimensions
   int64_t x[5], w[5], y[5];
   int64_t padding[3], stride[3], dilation[3];
 };
 
-// Whether the three shapes belong to one convolution.
+// Whether the three shapes match.
 bool fits(const Convolution& c);
-// Writes y, x or w, as the way says.
+// Writes y, x or w, depending on `op`.
 void convolve(const Convolution& c, void* x, void* w, void* y);
 
 // out = alpha * bias + beta * out, with one element of bias for every channel.

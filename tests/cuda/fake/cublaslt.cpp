@@ -24,14 +24,14 @@ struct Layout {
 struct Desc {
   cublasComputeType_t compute;
   cudaDataType_t scale;
-  int32_t turned[2];
+  int32_t transposed[2];
   int32_t epilogue;
   const void* bias;
 };
 static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t));
 static_assert(sizeof(Desc) <= sizeof(cublasLtMatmulDescOpaque_t));
 
-// What an algorithm was found for: another problem may not use it.
+// The problem that an algorithm was found for; it is invalid for others.
 struct Algo {
   int64_t rows, columns, inner, workspace;
 };
@@ -46,7 +46,7 @@ const T& as(const O* opaque) {
   return *reinterpret_cast<const T*>(opaque);
 }
 
-// An injected failure is asked for where the runtime's calls ask.
+// Injected failures are shared with the runtime's calls.
 bool failing() { return tenon_fake_call("cublasLt") != 0; }
 #define BEGIN() \
   if (failing()) return CUBLAS_STATUS_INTERNAL_ERROR
@@ -59,7 +59,8 @@ struct Work {
   void* pout;
 };
 
-// CUBLASLT_EPILOGUE_RELU, _BIAS and _GELU are bits of it; other bits (pointers to further results) are not known here.
+// CUBLASLT_EPILOGUE_RELU, _BIAS and _GELU are bits of it; other bits (pointers to further results) are not supported
+// here.
 bool biased(const Desc& d) { return d.epilogue & CUBLASLT_EPILOGUE_BIAS; }
 double activated(const Desc& d, double x) {
   if (d.epilogue == CUBLASLT_EPILOGUE_RELU || d.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) return x > 0 ? x : 0;
@@ -76,7 +77,7 @@ bool known(const Desc& d) {
 
 template <class T>
 void multiply(const Work& w) {
-  const int64_t inner = w.d.turned[0] ? w.a.rows : w.a.columns;
+  const int64_t inner = w.d.transposed[0] ? w.a.rows : w.a.columns;
   for (int64_t q = 0; q < w.out.batch; ++q) {
     const T* a = static_cast<const T*>(w.pa) + q * w.a.apart;
     const T* b = static_cast<const T*>(w.pb) + q * w.b.apart;
@@ -86,8 +87,8 @@ void multiply(const Work& w) {
       for (int64_t i = 0; i < w.out.rows; ++i) {
         double sum = 0;
         for (int64_t k = 0; k < inner; ++k) {
-          sum += static_cast<double>(w.d.turned[0] ? a[k + i * w.a.lead] : a[i + k * w.a.lead]) *
-                 static_cast<double>(w.d.turned[1] ? b[j + k * w.b.lead] : b[k + j * w.b.lead]);
+          sum += static_cast<double>(w.d.transposed[0] ? a[k + i * w.a.lead] : a[i + k * w.a.lead]) *
+                 static_cast<double>(w.d.transposed[1] ? b[j + k * w.b.lead] : b[k + j * w.b.lead]);
         }
         sum *= w.alpha;
         if (w.beta != 0) sum += w.beta * static_cast<double>(c[i + j * w.c.lead]);
@@ -101,8 +102,8 @@ void multiply(const Work& w) {
 }
 
 bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c, const Layout& out) {
-  const int64_t m = d.turned[0] ? a.columns : a.rows, k = d.turned[0] ? a.rows : a.columns;
-  const int64_t n = d.turned[1] ? b.rows : b.columns, inner = d.turned[1] ? b.columns : b.rows;
+  const int64_t m = d.transposed[0] ? a.columns : a.rows, k = d.transposed[0] ? a.rows : a.columns;
+  const int64_t n = d.transposed[1] ? b.rows : b.columns, inner = d.transposed[1] ? b.columns : b.rows;
   for (const Layout* l : {&a, &b, &c, &out}) {
     if (l->rows <= 0 || l->columns <= 0 || l->lead < l->rows || l->type != out.type || l->batch != out.batch)
       return false;
@@ -164,7 +165,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
     case CUBLASLT_MATMUL_DESC_TRANSA:
     case CUBLASLT_MATMUL_DESC_TRANSB:
       if (bytes != sizeof(int32_t)) return CUBLAS_STATUS_INVALID_VALUE;
-      std::memcpy(&d.turned[what == CUBLASLT_MATMUL_DESC_TRANSB], value, bytes);
+      std::memcpy(&d.transposed[what == CUBLASLT_MATMUL_DESC_TRANSB], value, bytes);
       return CUBLAS_STATUS_SUCCESS;
     case CUBLASLT_MATMUL_DESC_EPILOGUE:
       if (bytes != sizeof(int32_t)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -178,8 +179,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
       return CUBLAS_STATUS_INVALID_VALUE;
   }
 }
-cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t wish, size_t) {
-  std::memset(wish, 0, sizeof *wish);
+cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference, size_t) {
+  std::memset(preference, 0, sizeof *preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
@@ -195,7 +196,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *found = 0;
   if (!fits(as<Desc>(desc), as<Layout>(a), as<Layout>(b), as<Layout>(c), o)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const Layout& first = as<Layout>(a);
-  const int64_t inner = as<Desc>(desc).turned[0] ? first.rows : first.columns;
+  const int64_t inner = as<Desc>(desc).transposed[0] ? first.rows : first.columns;
   *results = {};
   results->workspaceSize = o.rows * o.columns > 4096 ? 1 << 16 : 0;
   as<Algo>(&results->algo) = {o.rows, o.columns, inner, static_cast<int64_t>(results->workspaceSize)};
@@ -211,7 +212,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
       new Work{as<Desc>(desc), as<Layout>(la), as<Layout>(lb), as<Layout>(lc), as<Layout>(lout), 0, 0, a, b, c, out};
   const Algo& found = as<Algo>(algo);
   const bool same = found.rows == w->out.rows && found.columns == w->out.columns &&
-                    found.inner == (w->d.turned[0] ? w->a.rows : w->a.columns);
+                    found.inner == (w->d.transposed[0] ? w->a.rows : w->a.columns);
   const bool room = static_cast<int64_t>(bytes) >= found.workspace && (workspace != nullptr || found.workspace == 0);
   if (!fits(w->d, w->a, w->b, w->c, w->out) || !same || !room) {
     delete w;

@@ -19,14 +19,14 @@ using namespace tenon::fake;
 
 namespace {
 
-bool known_device(int d) { return d >= 0 && d < state().devices && d < kMostDevices; }
+bool known_device(int d) { return d >= 0 && d < state().devices && d < kMaxDevices; }
 
 char* map(std::size_t bytes) {
   void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : static_cast<char*>(p);
 }
 
-cudaError_t take(void** out, std::size_t bytes, int device) {
+cudaError_t allocate(void** out, std::size_t bytes, int device) {
   if (bytes == 0) {
     *out = nullptr;
     return cudaSuccess;
@@ -35,20 +35,20 @@ cudaError_t take(void** out, std::size_t bytes, int device) {
   if (device >= 0 && s.device[device].used + bytes > s.capacity) return fail(cudaErrorMemoryAllocation);
   char* p = map(bytes);
   if (!p) return fail(cudaErrorMemoryAllocation);
-  std::memset(p, 0xcd, std::min<std::size_t>(bytes, 4096));  // nobody may count on zeros
+  std::memset(p, 0xcd, std::min<std::size_t>(bytes, 4096));  // not zero, as zeros are not guaranteed
   s.memory[p] = {bytes, device};
   if (device >= 0) s.device[device].used += bytes;
   *out = p;
   return cudaSuccess;
 }
 
-// Of memory that a device or the host has; waits for the device as the real one does.
-cudaError_t give(void* p, bool of_device) {
+// Frees device or host memory; waits for the device as the real one does.
+cudaError_t release(void* p, bool of_device) {
   if (!p) return cudaSuccess;
   State& s = state();
   auto it = s.memory.find(static_cast<char*>(p));
   if (it == s.memory.end() || (it->second.device >= 0) != of_device) return fail(cudaErrorInvalidValue);
-  for (int d = 0; d < kMostDevices; ++d) run_device(d);
+  for (int d = 0; d < kMaxDevices; ++d) run_device(d);
   if (of_device) s.device[it->second.device].used -= it->second.bytes;
   munmap(p, it->second.bytes);
   s.memory.erase(it);
@@ -201,23 +201,23 @@ cudaError_t cudaDeviceSynchronize(void) {
 cudaError_t cudaMalloc(void** p, size_t bytes) {
   BEGIN();
   if (forbidden()) return fail(cudaErrorStreamCaptureUnsupported);
-  return take(p, bytes, t_device);
+  return allocate(p, bytes, t_device);
 }
 cudaError_t cudaFree(void* p) {
   ENTER();
   if (forbidden()) return fail(cudaErrorStreamCaptureUnsupported);
-  const cudaError_t given = give(p, true);
-  return entered_ != cudaSuccess ? entered_ : given;
+  const cudaError_t released = release(p, true);
+  return entered_ != cudaSuccess ? entered_ : released;
 }
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
   BEGIN();
   if (forbidden()) return fail(cudaErrorStreamCaptureUnsupported);
-  return take(p, bytes, -1);
+  return allocate(p, bytes, -1);
 }
 cudaError_t cudaFreeHost(void* p) {
   ENTER();
-  const cudaError_t given = give(p, false);
-  return entered_ != cudaSuccess ? entered_ : given;
+  const cudaError_t released = release(p, false);
+  return entered_ != cudaSuccess ? entered_ : released;
 }
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   BEGIN();
@@ -230,14 +230,15 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpy
   BEGIN();
   cudaStream_t s = resolve(stream);
   const Memory *to = memory_at(dst, bytes), *from = memory_at(src, bytes);
-  const bool up = kind == cudaMemcpyHostToDevice, down = kind == cudaMemcpyDeviceToHost;
-  if ((!down && (!to || to->device < 0)) || (!up && (!from || from->device < 0))) return fail(cudaErrorInvalidValue);
-  const bool pageable = (up && !from) || (down && !to);
+  const bool from_host = kind == cudaMemcpyHostToDevice, to_host = kind == cudaMemcpyDeviceToHost;
+  if ((!to_host && (!to || to->device < 0)) || (!from_host && (!from || from->device < 0)))
+    return fail(cudaErrorInvalidValue);
+  const bool pageable = (from_host && !from) || (to_host && !to);
   if (pageable && s->capture) {
     s->capture->invalid = true;
     return fail(cudaErrorStreamCaptureUnsupported);
   }
-  if (up && pageable) {  // the real one has staged it when it returns
+  if (from_host && pageable) {  // the real one stages it before it returns
     auto staged =
         std::make_shared<std::vector<char>>(static_cast<const char*>(src), static_cast<const char*>(src) + bytes);
     return enqueue(s, [=] { std::memcpy(dst, staged->data(), bytes); });
@@ -283,7 +284,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   ENTER();
   auto& all = state().streams;
-  auto it = std::find(all.begin() + kMostDevices, all.end(), s);
+  auto it = std::find(all.begin() + kMaxDevices, all.end(), s);
   if (it == all.end()) return fail(cudaErrorInvalidResourceHandle);
   run_all(s);
   all.erase(it);
@@ -370,7 +371,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
   s->work.push_back({nullptr, e->record(), nullptr});
   return cudaSuccess;
 }
-// Looking at it makes one step, so that a loop that looks ends.
+// A query runs one work item, so that polling loops end.
 cudaError_t cudaEventQuery(cudaEvent_t e) {
   BEGIN();
   if (forbidden()) return fail(cudaErrorStreamCaptureUnsupported);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A cuDNN that takes every description and checks what it lacks, and counts what is not given back. Unless a test
-// offers engines, it proposes two and supports no plan: what asks it has to do without. Offered engines compute in
-// plain loops.
+// A cuDNN that accepts every descriptor, checks it for missing attributes, and counts leaks. Unless a test offers
+// engines, it proposes two and supports no plan. Offered engines compute in plain loops.
 #include <cudnn.h>
 
 #include <chrono>
@@ -31,11 +30,11 @@ struct Descriptor {
 };
 using Kept = std::shared_ptr<Descriptor>;
 
-// What a descriptor is made of stays when those who made it give it back.
+// Descriptors share ownership of their parts, which callers may destroy earlier.
 Kept& kept(cudnnBackendDescriptor_t d) { return *reinterpret_cast<Kept*>(d); }
 Descriptor& as(cudnnBackendDescriptor_t d) { return *kept(d); }
 
-// TENON_FAKE_CUDNN_ENGINES: how many it offers that take no time, for programs that cannot ask it.
+// TENON_FAKE_CUDNN_ENGINES: how many engines of zero duration it offers, for programs that cannot call control.h.
 struct Engines {
   std::mutex lock;
   std::vector<tenon_fake_engine> offered;
@@ -64,7 +63,7 @@ std::size_t size_of(cudnnBackendAttributeType_t type) {
   }
 }
 
-// Attribute `name` as numbers, padded to the room there is.
+// Attribute `name` as integers, padded to the array's size.
 template <class T>
 void get(const Descriptor& d, int name, T* out, std::size_t most) {
   const std::vector<char>& b = d.bytes.at(name);
@@ -105,19 +104,19 @@ bool whole(const Descriptor& d) {
 
 struct Names {
   cudnnBackendDescriptorType_t type;
-  Way way;
+  ConvOp op;
   int conv, x, w, y, alpha, beta;
 };
 constexpr Names kNames[] = {
-    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, Way::Forward,
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, ConvOp::Forward,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
-    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, Way::BackwardData,
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, ConvOp::BackwardData,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
-    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, Way::BackwardFilter,
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, ConvOp::BackwardFilter,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
@@ -133,7 +132,7 @@ bool is_number(const Descriptor& op, int name, cudnnDataType_t type, double want
   return v == wanted;
 }
 
-// The convolution that a plan is for, and the names of its tensors; false where this fake has no kernel for it.
+// The convolution that a plan is for, and the names of its tensors; false if this fake does not support it.
 bool convolution_of(const Descriptor& plan, Convolution& c, int64_t (&names)[3]) {
   const Descriptor& graph =
       part(part(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG), CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
@@ -142,7 +141,7 @@ bool convolution_of(const Descriptor& plan, Convolution& c, int64_t (&names)[3])
     if (op.type != n.type) continue;
     const Descriptor& conv = part(op, n.conv);
     c = {};
-    c.way = n.way;
+    c.op = n.op;
     get(conv, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, &c.nd, 1);
     get(conv, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, c.padding, 3);
     get(conv, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, c.stride, 3);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the fake cuDNN share.
+// Shared by the files of the fake cuDNN.
 #pragma once
 
 #include <cudnn.h>
@@ -18,7 +18,7 @@ struct cudnnContext {
 
 namespace tenon::fake {
 
-// Work of the handle's stream.
+// Enqueues work on the handle's stream.
 template <class W>
 cudnnStatus_t enqueue(cudnnHandle_t handle, W work) {
   const int status = tenon_fake_enqueue_owned(

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The recurrent part of the fake cuDNN: descriptions are checked against each other, and layers computed in plain
+// The recurrent part of the fake cuDNN: descriptors are checked against each other, and layers computed in plain
 // loops.
 #include <atomic>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace tenon::fake {
 namespace {
 
-constexpr std::size_t kWorkspace = 512;  // that it wants and never reads
+constexpr std::size_t kWorkspace = 512;  // required but never read
 std::atomic<bool> g_refuses{false};
 
 struct Dropout {
@@ -58,7 +58,7 @@ bool on_device(std::initializer_list<const void*> places) {
   return true;
 }
 
-// What all three calls are given.
+// Arguments that all three calls have.
 struct Given {
   cudnnRNNDescriptor_t rnn;
   cudnnRNNDataDescriptor_t x, y;
@@ -157,7 +157,7 @@ cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t d, int
   const Network& n = as(d).n;
   if (bytes != weight_bytes(n) || cell >= n.cells() || id >= 2 * n.gates()) return CUDNN_STATUS_BAD_PARAM;
   const auto at = [&](bool of_bias) {
-    const auto offset = static_cast<std::size_t>(place_of(n, cell, id, of_bias)) * size_of(n.type);
+    const auto offset = static_cast<std::size_t>(offset_of(n, cell, id, of_bias)) * size_of(n.type);
     return static_cast<char*>(const_cast<void*>(space)) + offset;
   };
   const int rows = static_cast<int>(n.hidden), width = static_cast<int>(id < n.gates() ? n.inputs(cell) : n.hidden);

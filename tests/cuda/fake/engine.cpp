@@ -21,7 +21,7 @@ State& state() {
   static State& s = *[] {
     auto* made = new State;
     if (const char* n = std::getenv("TENON_FAKE_CUDA_DEVICES")) made->devices = std::atoi(n);
-    for (int d = 0; d < kMostDevices; ++d) made->streams.push_back(new CUstream_st{d, {}, nullptr, 0});
+    for (int d = 0; d < kMaxDevices; ++d) made->streams.push_back(new CUstream_st{d, {}, nullptr, 0});
     return made;
   }();
   return s;
@@ -68,7 +68,7 @@ void step(cudaStream_t s) {
     ++all.injected;
     d.broken = all.fail_work_code;
   }
-  if (w.run && d.broken == cudaSuccess) w.run();  // a context that is lost drops its work
+  if (w.run && d.broken == cudaSuccess) w.run();  // a lost context drops its work
   if (w.marks) {
     w.marks->done = true;
     w.marks->at_ms = now_ms();
@@ -160,18 +160,18 @@ void tenon_fake_capacity(uint64_t bytes) {
   state().capacity = bytes;
 }
 
-// A device that is lost takes along what it had, and what was pinned.
+// A lost device loses its memory, events and streams, and all pinned memory.
 static void drop_context(int device) {
   State& s = state();
   for (auto it = s.memory.begin(); it != s.memory.end();) {
-    const bool goes = it->second.device == device || it->second.device < 0;
-    if (goes) munmap(const_cast<char*>(it->first), it->second.bytes);
-    it = goes ? s.memory.erase(it) : std::next(it);
+    const bool is_lost = it->second.device == device || it->second.device < 0;
+    if (is_lost) munmap(const_cast<char*>(it->first), it->second.bytes);
+    it = is_lost ? s.memory.erase(it) : std::next(it);
   }
   for (auto it = s.events.begin(); it != s.events.end();)
     it = (*it)->device == device ? s.events.erase(it) : std::next(it);
   const auto gone = [&](cudaStream_t x) { return x->device == device; };
-  s.streams.erase(std::remove_if(s.streams.begin() + kMostDevices, s.streams.end(), gone), s.streams.end());
+  s.streams.erase(std::remove_if(s.streams.begin() + kMaxDevices, s.streams.end(), gone), s.streams.end());
   s.device[device] = Device{};
 }
 
@@ -186,7 +186,7 @@ int64_t tenon_fake_alive(int what) {
     case TENON_FAKE_PINNED:
       return pinned;
     case TENON_FAKE_STREAMS:
-      return static_cast<int64_t>(s.streams.size()) - kMostDevices;
+      return static_cast<int64_t>(s.streams.size()) - kMaxDevices;
     case TENON_FAKE_EVENTS:
       return static_cast<int64_t>(s.events.size());
     case TENON_FAKE_GRAPHS:
@@ -239,7 +239,7 @@ int tenon_fake_device_of(const void* address) {
 void tenon_fake_reset(void) {
   State& s = state();
   Hold hold(s.lock);
-  for (int d = 0; d < kMostDevices; ++d) {
+  for (int d = 0; d < kMaxDevices; ++d) {
     run_device(d);
     if (s.device[d].broken != cudaSuccess) drop_context(d);
   }

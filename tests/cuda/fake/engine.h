@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Devices that are host memory, and streams whose work runs late: only when something waits for it, and streams against
-// the order in which they were made, so that a wait that is missing shows.
+// Devices in host memory, and streams whose work runs late: only when something waits for it, and streams in reverse
+// order of creation, so that missing synchronization shows.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -54,15 +54,15 @@ struct Device {
   std::set<int> peers;
 };
 
-inline constexpr int kMostDevices = 4;
+inline constexpr int kMaxDevices = 4;
 
 struct State {
   std::recursive_mutex lock;
   int devices = 2;
-  Device device[kMostDevices];
+  Device device[kMaxDevices];
   std::size_t capacity = std::size_t{16} << 30;
   std::map<const char*, Memory> memory;
-  std::vector<cudaStream_t> streams;  // in the order of their making; the first ones are the legacy streams
+  std::vector<cudaStream_t> streams;  // in order of creation; the first ones are the legacy streams
   std::set<cudaEvent_t> events;
   int64_t graphs = 0, handles = 0;
   int64_t fail_in = 0, fail_work_in = 0, injected = 0;
@@ -76,18 +76,18 @@ extern thread_local cudaError_t t_last;
 extern thread_local cudaStreamCaptureMode t_mode;
 extern thread_local int t_captures;  // begun by this thread
 
-// First of every function. What it returns is the call's result unless it is cudaSuccess.
+// Called first by every function, which returns its result unless that is cudaSuccess.
 cudaError_t enter(const char* name);
-cudaError_t fail(cudaError_t code);  // notes it as the thread's last error
+cudaError_t fail(cudaError_t code);  // stores it as the thread's last error
 
 cudaStream_t resolve(cudaStream_t s);
 int device_of(cudaStream_t s);
 cudaError_t enqueue(cudaStream_t s, std::function<void()> run);
-void step(cudaStream_t s);  // runs the first piece of its work
+void step(cudaStream_t s);  // runs its first work item
 void run_all(cudaStream_t s);
 void run_until(const Record& r);
 void run_device(int device);
-// Whether this thread's capture forbids the call; it is invalid then.
+// Whether this thread's capture forbids the call; if so, invalidates the capture.
 bool forbidden();
 const Memory* memory_at(const void* p, std::size_t bytes);
 double now_ms();

@@ -24,16 +24,16 @@ int64_t matrices(const Network& n, int64_t cell) {
   return padded(n.gates() * n.hidden * n.hidden) + padded(n.gates() * n.hidden * n.inputs(cell));
 }
 
-// What is kept of a forward pass: whether backward_data has had it, the outputs of every layer, and of each cell and
-// step its gates and one number more: an LSTM's state, or what the reset gate of a GRU scales. Afterwards the gradients
-// of the gates, and of that number.
+// The reserve of a forward pass: whether backward_data has used it, the outputs of every layer, and per cell and step
+// its gates and one more value: an LSTM's state, or what the reset gate of a GRU scales. After backward_data: the
+// gradients of the gates and of that value.
 constexpr double kForward = 1, kBackward = 2;
-struct Kept {
+struct Reserve {
   const Network& n;
   int64_t time, batch;
   Numbers all;
 
-  Kept(const Network& network, const Sequences& s)
+  Reserve(const Network& network, const Sequences& s)
       : n(network), time(s.time), batch(s.batch), all(at(reserve_bytes(n, time, batch) / 8)) {}
   double& state() { return all[0]; }
   double* output(int64_t layer, int64_t t, int64_t b) {
@@ -44,10 +44,10 @@ struct Kept {
     const int64_t outputs = n.layers * time * batch * n.hidden * n.directions;
     return &all[at(1 + outputs + ((cell * time + t) * batch + b) * (n.gates() + 1) * n.hidden)];
   }
-  double* more(int64_t cell, int64_t t, int64_t b) { return gates(cell, t, b) + n.gates() * n.hidden; }
+  double* extra(int64_t cell, int64_t t, int64_t b) { return gates(cell, t, b) + n.gates() * n.hidden; }
 };
 
-// A cell among its layer's: steps run the other way for the second direction.
+// A cell of a layer: steps run in reverse for the second direction.
 struct Cell {
   const Network& n;
   int64_t index, time;
@@ -58,7 +58,7 @@ struct Cell {
   int64_t before(int64_t t) const { return direction() ? t + 1 : t - 1; }
   bool first(int64_t t) const { return before(t) < 0 || before(t) >= time; }
   int64_t matrix(int64_t id, int64_t row) const {
-    return place_of(n, index, id, false) + row * (id < n.gates() ? n.inputs(index) : n.hidden);
+    return offset_of(n, index, id, false) + row * (id < n.gates() ? n.inputs(index) : n.hidden);
   }
 };
 
@@ -66,7 +66,7 @@ struct Pass {
   const Network& n;
   const Sequences& s;
   Numbers x, hx, cx;
-  Kept kept;
+  Reserve kept;
 
   Pass(const Network& network, const Sequences& sequences)
       : n(network),
@@ -87,13 +87,13 @@ struct Pass {
     return c.first(t) ? &hx[at(state(c, b))] : output(c, c.before(t), b);
   }
   const double* cell_before(const Cell& c, int64_t t, int64_t b) {
-    return c.first(t) ? &cx[at(state(c, b))] : kept.more(c.index, c.before(t), b);
+    return c.first(t) ? &cx[at(state(c, b))] : kept.extra(c.index, c.before(t), b);
   }
 };
 
 double product(const Cell& c, const Numbers& w, int64_t id, int64_t row, const double* v) {
   const int64_t width = id < c.n.gates() ? c.n.inputs(c.index) : c.n.hidden, begin = c.matrix(id, row);
-  double sum = c.n.biases ? w[at(place_of(c.n, c.index, id, true) + row)] : 0;
+  double sum = c.n.biases ? w[at(offset_of(c.n, c.index, id, true) + row)] : 0;
   for (int64_t k = 0; k < width; ++k) sum += w[at(begin + k)] * v[k];
   return sum;
 }
@@ -101,7 +101,7 @@ double product(const Cell& c, const Numbers& w, int64_t id, int64_t row, const d
 void step_forward(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b) {
   const Network& n = p.n;
   const double *in = p.input(c, t, b), *h = p.hidden_before(c, t, b), *before = p.cell_before(c, t, b);
-  double *gates = p.kept.gates(c.index, t, b), *more = p.kept.more(c.index, t, b), *out = p.output(c, t, b);
+  double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b), *out = p.output(c, t, b);
   for (int64_t j = 0; j < n.hidden; ++j) {
     double of_input[4], of_state[4];
     for (int64_t g = 0; g < n.gates(); ++g) {
@@ -131,7 +131,7 @@ void step_forward(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b
 // The gates' gradients replace the gates; dh and dc become those of the step before, but for what the gates pass on.
 void step_backward(Pass& p, const Cell& c, int64_t t, int64_t b, double* dh, double* dc) {
   const Network& n = p.n;
-  double *gates = p.kept.gates(c.index, t, b), *more = p.kept.more(c.index, t, b);
+  double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b);
   const double *h = p.hidden_before(c, t, b), *before = p.cell_before(c, t, b), *out = p.output(c, t, b);
   for (int64_t j = 0; j < n.hidden; ++j) {
     const auto gate = [&](int64_t g) -> double& { return gates[g * n.hidden + j]; };
@@ -166,7 +166,7 @@ double of_hidden(const Network& n, const double* gates, const double* more, int6
 // Passes the gates' gradients on to the layer's input and the step before.
 void pass_on(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b, double* dx, double* dh) {
   const Network& n = p.n;
-  const double *gates = p.kept.gates(c.index, t, b), *more = p.kept.more(c.index, t, b);
+  const double *gates = p.kept.gates(c.index, t, b), *more = p.kept.extra(c.index, t, b);
   for (int64_t g = 0; g < n.gates(); ++g) {
     for (int64_t j = 0; j < n.hidden; ++j) {
       const double d = gates[g * n.hidden + j], r = of_hidden(n, gates, more, g, j);
@@ -178,7 +178,7 @@ void pass_on(Pass& p, const Cell& c, const Numbers& w, int64_t t, int64_t b, dou
 
 }  // namespace
 
-int64_t place_of(const Network& n, int64_t cell, int64_t id, bool bias) {
+int64_t offset_of(const Network& n, int64_t cell, int64_t id, bool bias) {
   const bool recurrent = id >= n.gates();
   const int64_t gate = id % n.gates();
   int64_t place = 0;
@@ -211,7 +211,7 @@ void forward(const Network& n, const Sequences& s, void* y, void* hy, void* cy, 
     for (int64_t b = 0; b < s.batch; ++b) {
       for (int64_t j = 0; j < n.hidden; ++j) {
         last_h[at(p.state(c, b) + j)] = p.output(c, c.step(s.time - 1), b)[j];
-        last_c[at(p.state(c, b) + j)] = p.kept.more(k, c.step(s.time - 1), b)[j];
+        last_c[at(p.state(c, b) + j)] = p.kept.extra(k, c.step(s.time - 1), b)[j];
       }
     }
   }
@@ -269,15 +269,15 @@ void backward_weights(const Network& n, const Sequences& s, void* dweights, cons
     for (int64_t place = 0; place < s.time * s.batch; ++place) {
       const int64_t t = place / s.batch, b = place % s.batch;
       const double *in = p.input(c, t, b), *h = p.hidden_before(c, t, b);
-      const double *gates = p.kept.gates(k, t, b), *more = p.kept.more(k, t, b);
+      const double *gates = p.kept.gates(k, t, b), *more = p.kept.extra(k, t, b);
       for (int64_t g = 0; g < n.gates(); ++g) {
         for (int64_t j = 0; j < n.hidden; ++j) {
           const double d = gates[g * n.hidden + j], r = of_hidden(n, gates, more, g, j);
           for (int64_t i = 0; i < n.inputs(k); ++i) w[at(c.matrix(g, j) + i)] += d * in[i];
           for (int64_t i = 0; i < n.hidden; ++i) w[at(c.matrix(n.gates() + g, j) + i)] += r * h[i];
           if (!n.biases) continue;
-          w[at(place_of(n, k, g, true) + j)] += d;
-          w[at(place_of(n, k, n.gates() + g, true) + j)] += r;
+          w[at(offset_of(n, k, g, true) + j)] += d;
+          w[at(offset_of(n, k, n.gates() + g, true) + j)] += r;
         }
       }
     }

@@ -20,10 +20,10 @@ struct Network {
   int64_t inputs(int64_t cell) const { return cell < directions ? features : hidden * directions; }
 };
 
-// Where a parameter lies in the space of weights, in elements. As in the real one nothing but this function says so:
-// each cell has its recurrent matrices before those of the input, its biases lie behind all matrices, and parameters
-// have gaps between them. `id`: the gates of the input, then those of the hidden state.
-int64_t place_of(const Network& n, int64_t cell, int64_t id, bool bias);
+// The offset of a parameter in the weight space, in elements. As in the real one the layout is private: each cell has
+// its recurrent matrices before those of the input, biases follow all matrices, and there are gaps between parameters.
+// `id`: the gates of the input, then those of the hidden state.
+int64_t offset_of(const Network& n, int64_t cell, int64_t id, bool bias);
 int64_t weight_elements(const Network& n);
 
 // Bytes.
@@ -33,11 +33,11 @@ struct Sequences {
   int64_t time, batch;
   const void *x, *hx, *cx, *weights;  // null: zero, or not read
 };
-// reserve: null where no gradient will be asked for.
+// reserve: null if no gradient is needed.
 void forward(const Network& n, const Sequences& s, void* y, void* hy, void* cy, void* reserve);
 
-// Gradients of the input and the first states, null where they are not wanted; null is zero in those that are given.
-// The reserve becomes what backward_weights reads: a second pass needs another copy.
+// Gradients of the input and the first states; null: not wanted. Null incoming gradients are zero. Overwrites the
+// reserve for backward_weights: a second pass needs another copy.
 void backward_data(const Network& n, const Sequences& s, const void* dy, const void* dhy, const void* dcy, void* dx,
                    void* dhx, void* dcx, void* reserve);
 void backward_weights(const Network& n, const Sequences& s, void* dweights, const void* reserve);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What only a device can show: that the real runtime does what the fake one does.
+// What only a GPU can show: that the real runtime behaves as the fake one.
 #include <gtest/gtest.h>
 
 #include "tenon/core/allocator.h"

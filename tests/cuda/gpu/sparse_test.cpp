@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// plugin_sparse_cuda on a device: more blocks than run at once. Whole numbers, whose sums are exact in any order.
+// plugin_sparse_cuda on a device: more blocks than run at once. Integers, whose sums are exact in any order.
 #include <gtest/gtest.h>
 
 #include "tenon/core/backend.h"
@@ -39,7 +39,7 @@ TEST_F(GpuSparse, OwnKernelsAreOpen) {
   EXPECT_TRUE(open);
 }
 
-TEST_F(GpuSparse, ElementsMeetAsOnTheHost) {
+TEST_F(GpuSparse, DuplicatesAreSummedAsOnTheHost) {
   for (int64_t nnz : {1000, 300000}) {
     const Tensor t = random(5000, 70, nnz), here = t.coalesce(), there = t.to(kCUDA).coalesce();
     EXPECT_TRUE(equal(there.indices().cpu(), here.indices()));

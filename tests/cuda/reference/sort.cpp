@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for plugin_cuda/sort: one thread of a launch sorts, so that it happens in the order of the stream.
+// Replaces plugin_cuda/device/sort.cu: one thread of a launch sorts, in stream order.
 #include "plugin_cuda/device/sort.h"
 
 #include <algorithm>

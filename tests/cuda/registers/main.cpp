@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// registers PLUGIN VERSION [RECORD]: registers and local memory of the kernels in the plugin's sm_90 code, one row for
-// all instances of a kernel. Without a record the rows are printed, with one they are compared; 77: nothing to compare.
+// registers PLUGIN VERSION [RECORD]: registers and local memory of the kernels in the plugin's sm_90 code, one line for
+// all instances of a kernel. Without a record the lines are printed, with one they are compared; 77: nothing to
+// compare.
 #include <cxxabi.h>
 #include <elf.h>
 
@@ -20,7 +21,7 @@
 namespace {
 
 constexpr int kArch = 90;
-// A kernel may take a few registers more before somebody has to look at it.
+// Additional registers that are tolerated.
 int allowed(int recorded) { return recorded + std::max(4, recorded / 8); }
 
 struct Row {
@@ -67,7 +68,7 @@ std::string replaced(std::string s, const std::string& what) {
   return s;
 }
 
-// "cat.cu join", "pointwise dense add": file, kernel and, for the many pointwise ones, the operation.
+// "cat.cu concatenate", "pointwise dense add": file, kernel and, for the many pointwise ones, the operation.
 std::string short_name(const std::string& mangled) {
   int status = 0;
   char* p = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
@@ -192,7 +193,7 @@ int compare(const Rows& rows, const std::string& path, const std::string& versio
     }
   }
   std::printf("%d kernels of %zu names; %d names are not recorded; %d faults\n", kernels, rows.size(), fresh, failed);
-  if (failed > 0) std::printf("if this was meant: ./dev cuda-registers\n");
+  if (failed > 0) std::printf("after an intentional change: ./dev cuda-registers\n");
   return failed > 0;
 }
 

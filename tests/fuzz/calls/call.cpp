@@ -61,7 +61,7 @@ Call::Call(const core::Op& op, const Spec& spec, ScalarType dtype, Random& rando
         if (random.chance(0.08) && !op.args[i].mutates) dims.push_back(d);
       }
       // Elements of a dimension of stride 0 are one: also in the contiguous tensor.
-      if (!dims.empty()) tensors_.back() = copy_of(*in_odd_memory(*tensors_.back(), dims, random));
+      if (!dims.empty()) tensors_.back() = copy_of(*in_irregular_memory(*tensors_.back(), dims, random));
     }
   }
 }
@@ -110,17 +110,17 @@ Call::Arguments Call::contiguous() const {
   return bind(std::move(own));
 }
 
-Call::Arguments Call::odd(Random& random) const {
+Call::Arguments Call::irregular(Random& random) const {
   std::vector<Impl> own;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     own.push_back(random.chance(0.2) && repeated_[i].empty() ? copy_of(*tensors_[i])
-                                                             : in_odd_memory(*tensors_[i], repeated_[i], random));
+                                                             : in_irregular_memory(*tensors_[i], repeated_[i], random));
   }
   return bind(std::move(own));
 }
 
 Results call(const core::Op& op, Call::Arguments& in) {
-  Results out = check::call_row(op, in.values.data());
+  Results out = check::call_operator(op, in.values.data());
   std::size_t tensor = 0;
   for (int i = 0; i < op.n_args; ++i) {
     const tn_value& v = in.values[static_cast<std::size_t>(i)];

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A call with wild values: an operator, its arguments as contiguous tensors, and the same in odd memory.
+// A call with wild values: an operator, its arguments as contiguous tensors, and the same in irregular memory.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ using check::Spec;
 using core::Impl;
 using Results = check::Results;
 
-// What decides how near two computations can be.
+// What decides how close two computations are.
 enum class Family {
   Elements,  // each result from one element of each operand
   Copies,    // elements are moved, compared or counted: exact
@@ -49,11 +49,11 @@ class Call {
     std::deque<std::vector<const tn_tensor*>> lists;
   };
   Arguments contiguous() const;
-  Arguments odd(Random& random) const;  // the same elements with gaps, offsets, other orders and strides of 0
+  Arguments irregular(Random& random) const;  // the same elements with gaps, offsets, other orders and strides of 0
   Arguments bind(std::vector<Impl> tensors) const;
   const std::vector<Impl>& tensors() const { return tensors_; }
   int position(std::size_t tensor) const { return positions_[tensor]; }
-  // In words, elements included where there are few.
+  // A text, with the elements if there are few.
   std::string text() const;
 
  private:
@@ -74,10 +74,10 @@ Results call(const core::Op& op, Call::Arguments& in);
 
 // A contiguous copy on the host.
 Impl copy_of(core::TensorImpl& t);
-// The elements in a memory of their own: dimensions in any order, gaps, an offset, and stride 0 for `repeated`.
+// The elements in separate memory: dimensions in any order, gaps, an offset, and stride 0 for `repeated`.
 // Everything around the elements is filled with one byte.
-Impl in_odd_memory(core::TensorImpl& t, const std::vector<int>& repeated, Random& random);
-// Whether the bytes around the elements are still as in_odd_memory() left them.
+Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, Random& random);
+// Whether the bytes around the elements are still as in_irregular_memory() left them.
 bool is_intact(core::TensorImpl& t);
 
 std::string text_of(core::TensorImpl& t);

@@ -61,16 +61,16 @@ std::string one_too_far(core::TensorImpl& mine, core::TensorImpl& theirs, const 
     }
     return {};
   }
-  const double most = largest(mine.dtype), u = std::max(unit(mine.dtype), near.least_unit);
+  const double max = largest(mine.dtype), u = std::max(unit(mine.dtype), near.min_unit);
   for (std::size_t i = 0; i < a.real.size(); ++i) {
     const double ours = a.real[i], truth = b.real[i];
     if (ours == truth || (std::isnan(ours) && std::isnan(truth))) continue;
-    if (near.other_ends && (!std::isfinite(ours) || !(std::fabs(truth) <= most))) continue;
+    if (near.other_ends && (!std::isfinite(ours) || !(std::fabs(truth) <= max))) continue;
     const double allowed = u * (near.units * std::fabs(truth) + near.of_operands * scale) + 16 * smallest(mine.dtype) +
                            (slack && i < slack->size() ? (*slack)[i] : 0);
     // What rounds to infinity, or nearly does.
-    if (std::isinf(ours) && std::fabs(truth) + allowed > most && (ours > 0) == (truth > 0)) continue;
-    if (std::isinf(truth) && std::fabs(ours) > most * (1 - near.units * u) && (ours > 0) == (truth > 0)) continue;
+    if (std::isinf(ours) && std::fabs(truth) + allowed > max && (ours > 0) == (truth > 0)) continue;
+    if (std::isinf(truth) && std::fabs(ours) > max * (1 - near.units * u) && (ours > 0) == (truth > 0)) continue;
     if (std::isinf(allowed)) continue;
     if (!(std::fabs(ours - truth) <= allowed)) return differ("instead of", i, a.sizes, ours, truth);
   }

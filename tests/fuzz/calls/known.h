@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Differences that are decided, in one table with a reason each.
+// Accepted differences, in one table with a reason each.
 #pragma once
 
 #include <string>
@@ -10,7 +10,15 @@
 
 namespace tenon::fuzz {
 
-enum Way : unsigned { Strides = 1, Out = 2, InPlace = 4, Reference = 8, Peer = 16, PeerRefuses = 32, PeerAccepts = 64 };
+enum Way : unsigned {
+  Strides = 1,
+  Out = 2,
+  InPlace = 4,
+  Reference = 8,
+  Baseline = 16,
+  BaselineRefuses = 32,
+  BaselineAccepts = 64
+};
 
 // Whether the values of an operator's operands are sizes or counts, of which a wild one asks for all memory.
 bool has_sizes_as_elements(const core::Op& op);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Calls made from every operator's samples, with wild elements, in odd memory, compared with the same call on
-// contiguous copies. With TENON_FUZZ_REFERENCE set also with tests/ref in float64, for a person to look at: in one of
+// Calls made from every operator's samples, with wild elements, in irregular memory, compared with the same call on
+// contiguous copies. With TENON_FUZZ_REFERENCE set also with tests/ref in float64, for manual inspection: in one of
 // some 50,000 calls a sum cancels or a step overflows beyond what the tolerances know. With libtorch where
 // TENON_FUZZ_TORCH names its module: the build has lib/libfuzz_calls_torch.so where TENON_TORCH is a wheel's folder;
 // LD_LIBRARY_PATH must lead to what that needs. TENON_FUZZ_OPS, a regular expression of names, leaves the others out.
@@ -10,8 +10,8 @@
 #include <regex>
 
 #include "known.h"
+#include "tools/check/operator_check.h"
 #include "tools/check/reference.h"
-#include "tools/check/row.h"
 #include "ways.h"
 
 namespace {
@@ -20,7 +20,7 @@ using namespace tenon::fuzz;
 namespace check = tenon::check;
 namespace core = tenon::core;
 
-// What there is to call an operator with, read when it is first drawn.
+// The samples of an operator, read when it is first drawn.
 class Samples {
  public:
   Samples() : library_(TENON_ORACLE_DIR), calls_(TENON_CALLS_DIR) {
@@ -28,7 +28,7 @@ class Samples {
     const std::regex wanted(only ? only : ".*");
     for (int i = 0; i < core::op_count(); ++i) {
       const core::Op& op = core::op_at(i);
-      if (check::callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
+      if (check::is_callable(op) && std::regex_search(op.name, wanted)) ops_.push_back(&op);
     }
   }
   const std::vector<const core::Op*>& ops() const { return ops_; }
@@ -36,7 +36,7 @@ class Samples {
     const auto known = specs_.find(op.index);
     if (known != specs_.end()) return known->second;
     auto& specs = specs_[op.index];
-    for (check::Spec& s : check::samples_of(op, {"cpu", "ref", 24, false, false}, library_, calls_)) {
+    for (check::Spec& s : check::list_samples(op, {"cpu", "ref", 24, false, false}, library_, calls_)) {
       if (!s.large) specs.push_back(std::move(s));
     }
     return specs;
@@ -51,40 +51,41 @@ class Samples {
 
 Samples* g_samples = nullptr;
 
-bool is_able(const core::Op& op, const check::Spec& s, tenon::ScalarType t) {
+bool takes_dtype(const core::Op& op, const check::Spec& s, tenon::ScalarType t) {
   if (!core::parse_dtype_mask(op.dtypes).has(t)) return false;
   if (s.main == tenon::kBool) return t == tenon::kBool;
   return tenon::isFloatingType(s.main) || !tenon::isFloatingType(t);
 }
 
-std::string checked(Random& random) {
+std::string check_call(Random& random) {
   const core::Op& op = *random.pick(g_samples->ops());
   const auto& specs = g_samples->of(op);
   if (specs.empty()) return tally("without samples"), "";
   const check::Spec& spec = random.pick(specs);
   std::vector<tenon::ScalarType> dtypes;
   for (tenon::ScalarType t : check::kDtypes) {
-    if (is_able(op, spec, t)) dtypes.push_back(t);
+    if (takes_dtype(op, spec, t)) dtypes.push_back(t);
   }
   const Call call(op, spec, dtypes.empty() ? spec.main : random.pick(dtypes), random);
   Call::Arguments plain = call.contiguous();
   const Answer expected = answer(op, plain);
   tally(expected.refused() ? "refused" : "answered");
-  std::string wrong = in_odd_memory(call, expected, random);
-  if (wrong.empty()) wrong = into_out(call, expected, random);
-  if (wrong.empty()) wrong = in_place(call, expected, random);
+  std::string wrong = in_irregular_memory(call, expected, random);
+  if (wrong.empty()) wrong = call_into_out(call, expected, random);
+  if (wrong.empty()) wrong = call_in_place(call, expected, random);
   bool compared = false;
   static const bool asked = std::getenv("TENON_FUZZ_REFERENCE") != nullptr;
-  if (wrong.empty() && asked) wrong = against_reference(call, expected, &compared);
-  if (wrong.empty()) wrong = against_peer(call, expected, compared);
+  if (wrong.empty() && asked) wrong = compare_with_reference(call, expected, &compared);
+  if (wrong.empty()) wrong = compare_with_baseline(call, expected, compared);
   return wrong.empty() ? "" : call.text() + "\n  " + wrong;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Fuzzer fuzzer{"calls", "Calls with wild elements in odd memory against contiguous ones, the reference and libtorch.",
-                checked};
+  Fuzzer fuzzer{"calls",
+                "Calls with wild elements in irregular memory against contiguous ones, the reference and libtorch.",
+                check_call};
   fuzzer.prepare = [] { g_samples = new Samples(); };
   return run(argc, argv, fuzzer);
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in odd memory, and copies of them.
+// Tensors in irregular memory, and copies of them.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -44,7 +44,7 @@ Impl copy_of(core::TensorImpl& t) {
   return out;
 }
 
-Impl in_odd_memory(core::TensorImpl& t, const std::vector<int>& repeated, Random& random) {
+Impl in_irregular_memory(core::TensorImpl& t, const std::vector<int>& repeated, Random& random) {
   const int n = t.ndim();
   std::vector<int> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);

@@ -39,8 +39,8 @@ Answer answer(const core::Op& op, Call::Arguments& in) {
   return out;
 }
 
-std::string in_odd_memory(const Call& call, const Answer& expected, Random& random) {
-  Call::Arguments in = call.odd(random);
+std::string in_irregular_memory(const Call& call, const Answer& expected, Random& random) {
+  Call::Arguments in = call.irregular(random);
   const Answer got = answer(call.op(), in);
   // A view may be possible in one memory alone.
   if (std::string_view(call.op().family) == "view" && got.refused() != expected.refused()) return {};
@@ -62,14 +62,14 @@ std::string in_odd_memory(const Call& call, const Answer& expected, Random& rand
   return wrong;
 }
 
-std::string into_out(const Call& call, const Answer& expected, Random& random) {
+std::string call_into_out(const Call& call, const Answer& expected, Random& random) {
   const core::Op& op = call.op();
   const auto f = op.row_call_out.load();
   if (!f || expected.refused() || !tensors_only(expected.results) || check::mutates(op)) return {};
   if (static_cast<int>(expected.results.size()) != op.n_results) return {};
   std::vector<Impl> outs;
-  for (const oracle::Result& r : expected.results) outs.push_back(in_odd_memory(*r.tensor, {}, random));
-  Call::Arguments in = random.chance(0.5) ? call.odd(random) : call.contiguous();
+  for (const oracle::Result& r : expected.results) outs.push_back(in_irregular_memory(*r.tensor, {}, random));
+  Call::Arguments in = random.chance(0.5) ? call.irregular(random) : call.contiguous();
   try {
     core::manual_seed(7);
     f(in.values.data(), outs.data());
@@ -86,14 +86,14 @@ std::string into_out(const Call& call, const Answer& expected, Random& random) {
   return {};
 }
 
-std::string in_place(const Call& call, const Answer& expected, Random& random) {
+std::string call_in_place(const Call& call, const Answer& expected, Random& random) {
   const core::Op& op = call.op();
   const core::BoxedFn f = op.row_call_inplace.load();
   if (!f || expected.refused() || expected.results.size() != 1 || !expected.results[0].tensor) return {};
   Call::Arguments in = call.contiguous();
   if (in.values[0].tag != TN_TAG_TENSOR) return {};
   std::vector<Impl> tensors = in.tensors;
-  tensors[0] = in_odd_memory(*tensors[0], {}, random);
+  tensors[0] = in_irregular_memory(*tensors[0], {}, random);
   const bool twice = tensors.size() > 1 && random.chance(0.1) && tensors[1]->dtype == tensors[0]->dtype &&
                      tensors[1]->sizes() == tensors[0]->sizes();
   in = call.bind(tensors);

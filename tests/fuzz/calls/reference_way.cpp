@@ -6,15 +6,15 @@
 #include "compare.h"
 #include "known.h"
 #include "tenon/core/dispatch.h"
+#include "tools/check/operator_check.h"
 #include "tools/check/reference.h"
-#include "tools/check/row.h"
 #include "ways.h"
 #include "wild.h"
 
 namespace tenon::fuzz {
 namespace {
 
-bool serves(const core::Op& op, ScalarType dtype, int slot) {
+bool is_served(const core::Op& op, ScalarType dtype, int slot) {
   if (op.kind != core::OpKind::Kernel) return op.kind == core::OpKind::Composite;
   for (const core::Candidate& c : core::explain(op, slot, dtype)) {
     if (c.serves) return c.by != core::ServedBy::Staged;
@@ -22,22 +22,22 @@ bool serves(const core::Op& op, ScalarType dtype, int slot) {
   return false;
 }
 
-Impl moved(core::TensorImpl& t, ScalarType dtype, const check::Place& to) {
+Impl copy_to(core::TensorImpl& t, ScalarType dtype, const check::Place& to) {
   Impl wide = core::new_tensor("fuzz", dtype, 0, 0, t.ndim(), t.view.sizes);
   core::copy(*wide, t);
   if (to.slot == 0) return wide;
-  Impl there = core::new_tensor("fuzz", dtype, to.slot, to.index, t.ndim(), t.view.sizes);
-  core::copy(*there, *wide);
-  return there;
+  Impl remote = core::new_tensor("fuzz", dtype, to.slot, to.index, t.ndim(), t.view.sizes);
+  core::copy(*remote, *wide);
+  return remote;
 }
 
 // Sums of such elements cancel, and products and powers of them overflow on the way, in the dtype alone: the reference
 // in double says nothing of them.
 bool has_large(const Call& call) {
-  const double most = core::item_size(call.dtype()) <= 2 ? 16 : 1e3;
+  const double max = core::item_size(call.dtype()) <= 2 ? 16 : 1e3;
   for (const Impl& t : call.tensors()) {
     for (double v : oracle::values_of(*t).real) {
-      if (std::isfinite(v) && std::fabs(v) > most) return true;
+      if (std::isfinite(v) && std::fabs(v) > max) return true;
     }
   }
   return false;
@@ -45,27 +45,27 @@ bool has_large(const Call& call) {
 
 }  // namespace
 
-Answer widened(const Call& call, const check::Place& place, double units, unsigned signs) {
+Answer call_widened(const Call& call, const check::Place& place, double units, unsigned signs) {
   const ScalarType wide = isFloatingType(call.dtype()) ? kDouble : call.dtype();
   std::vector<Impl> there;
   for (const Impl& t : call.tensors()) {
-    Impl host = moved(*t, t->dtype == call.dtype() ? wide : t->dtype, {});
+    Impl host = copy_to(*t, t->dtype == call.dtype() ? wide : t->dtype, {});
     for (int64_t i = 0; host->dtype == kDouble && units != 0 && i < host->numel; ++i) {
       auto& x = reinterpret_cast<double*>(host->host_data())[i];
       signs = signs * 1664525u + 1013904223u;
       x += (signs >> 16 & 1 ? units : -units) * (std::fabs(x) * unit(t->dtype) + smallest(t->dtype) / 2);
     }
-    there.push_back(moved(*host, host->dtype, place));
+    there.push_back(copy_to(*host, host->dtype, place));
   }
   Call::Arguments in = call.bind(std::move(there));
   Answer out = answer(call.op(), in);
   for (oracle::Result& r : out.results) {
-    if (r.tensor) r.tensor = moved(*r.tensor, r.tensor->dtype, {});
+    if (r.tensor) r.tensor = copy_to(*r.tensor, r.tensor->dtype, {});
   }
   return out;
 }
 
-std::string against_reference(const Call& call, const Answer& ours, bool* compared) {
+std::string compare_with_reference(const Call& call, const Answer& ours, bool* compared) {
   static const check::Place place = check::find_place("ref");
   const core::Op& op = call.op();
   const std::string_view name = op.name;
@@ -78,8 +78,8 @@ std::string against_reference(const Call& call, const Answer& ours, bool* compar
   if (!floats && !moves && (call.wild().whole_range || call.wild().chance > 0)) return {};
   if (!floats && (name.substr(0, 4) == "prod" || name.substr(0, 7) == "cumprod")) return {};
   if (floats && family_of(op) == Family::Sums && has_large(call)) return {};
-  if (!serves(op, floats ? kDouble : call.dtype(), place.slot)) return {};
-  const Answer truth = widened(call, place, 0, 0);
+  if (!is_served(op, floats ? kDouble : call.dtype(), place.slot)) return {};
+  const Answer truth = call_widened(call, place, 0, 0);
   if (truth.refused()) {
     const std::string wrong = "reference: refuses: " + truth.refusal;
     return is_known(call, Way::Reference, wrong) ? "" : wrong;
@@ -91,7 +91,7 @@ std::string against_reference(const Call& call, const Answer& ours, bool* compar
   std::string wrong = too_far(op, plain.values.data(), ours.results, truth.results, near);
   if (wrong.empty()) return {};
   Slack slack;
-  for (unsigned signs = 1; signs < 5; ++signs) widen(slack, widened(call, place, 1, signs).results, truth.results);
+  for (unsigned signs = 1; signs < 5; ++signs) widen(slack, call_widened(call, place, 1, signs).results, truth.results);
   wrong = too_far(op, plain.values.data(), ours.results, truth.results, near, slack);
   return wrong.empty() || is_known(call, Way::Reference, wrong) ? "" : "reference: " + wrong;
 }

@@ -20,16 +20,16 @@ struct Answer {
 };
 Answer answer(const core::Op& op, Call::Arguments& in);
 
-std::string in_odd_memory(const Call& call, const Answer& expected, Random& random);
-std::string into_out(const Call& call, const Answer& expected, Random& random);
-std::string in_place(const Call& call, const Answer& expected, Random& random);
-// In float64 on the device "ref", where that has the operator; `compared` says so.
-std::string against_reference(const Call& call, const Answer& ours, bool* compared);
-// Where the module is loaded that peer.h describes. Loosely where the reference agreed: then a last place is
-// libtorch's.
-std::string against_peer(const Call& call, const Answer& ours, bool loosely);
+std::string in_irregular_memory(const Call& call, const Answer& expected, Random& random);
+std::string call_into_out(const Call& call, const Answer& expected, Random& random);
+std::string call_in_place(const Call& call, const Answer& expected, Random& random);
+// In float64 on the device "ref", where that has the operator; `compared` tells whether it has.
+std::string compare_with_reference(const Call& call, const Answer& ours, bool* compared);
+// If the module that baseline.h describes is loaded. Loosely if the reference agreed: then a difference in the last
+// place is libtorch's.
+std::string compare_with_baseline(const Call& call, const Answer& ours, bool loosely);
 // The call in float64 at a place, with operands moved by so many units of their own dtype; in the place's memory.
-Answer widened(const Call& call, const check::Place& place, double units, unsigned signs);
-bool has_peer();
+Answer call_widened(const Call& call, const check::Place& place, double units, unsigned signs);
+bool has_baseline();
 
 }  // namespace tenon::fuzz

@@ -27,17 +27,17 @@ int highest_power(ScalarType t) { return t == kHalf ? 4 : t == kDouble ? 308 : 3
 
 double special(ScalarType t, const Wild& how, Random& random) {
   const double inf = std::numeric_limits<double>::infinity(), near = 1 + unit(t);
-  const double most = largest(t), least = smallest(t), normal = least / unit(t);
+  const double max = largest(t), min = smallest(t), normal = min / unit(t);
   switch (random.below(how.finite ? 9 : 12)) {
     case 0:
     case 1:
       return 0.0;
     case 2:
-      return how.whole_range ? least * static_cast<double>(1 + random.below(3)) : 0;
+      return how.whole_range ? min * static_cast<double>(1 + random.below(3)) : 0;
     case 3:
       return how.whole_range ? normal : 1;
     case 4:
-      return how.whole_range ? most * random.pick({1.0, 0.5, 0.999, 0.25}) : 1;
+      return how.whole_range ? max * random.pick({1.0, 0.5, 0.999, 0.25}) : 1;
     case 5:
       return near;
     case 6:
@@ -45,7 +45,7 @@ double special(ScalarType t, const Wild& how, Random& random) {
     case 7:
       return static_cast<double>(random.below(20)) / 2;
     case 8:
-      return how.whole_range ? std::log(most) * random.real(0.98, 1.02) : 0;
+      return how.whole_range ? std::log(max) * random.real(0.98, 1.02) : 0;
     case 9:
     case 10:
       return inf;
@@ -68,10 +68,10 @@ double wild_real(ScalarType t, const Wild& how, Random& random) {
 int64_t wild_integer(ScalarType t, const Wild& how, Random& random) {
   if (t == kBool) return static_cast<int64_t>(random.below(2));
   const int bits = 8 * static_cast<int>(core::item_size(t));
-  const int64_t most = t == kUInt8 ? 255 : static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
-  const int64_t low = t == kUInt8 ? 0 : -most - 1;
-  if (random.chance(how.chance)) return random.pick({most, low, most - 1, t == kUInt8 ? 1 : low + 1, int64_t{0}});
-  if (how.whole_range && random.chance(0.3)) return random.between(low, most);
+  const int64_t max = t == kUInt8 ? 255 : static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
+  const int64_t low = t == kUInt8 ? 0 : -max - 1;
+  if (random.chance(how.chance)) return random.pick({max, low, max - 1, t == kUInt8 ? 1 : low + 1, int64_t{0}});
+  if (how.whole_range && random.chance(0.3)) return random.between(low, max);
   return random.between(t == kUInt8 ? 0 : -9, 9);
 }
 

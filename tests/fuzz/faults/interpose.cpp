@@ -32,7 +32,7 @@ namespace {
 std::atomic<bool> g_armed{false};
 std::atomic<int> g_call{0};
 std::atomic<int64_t> g_at{0}, g_counted[kCalls];
-std::atomic<bool> g_for_good{false};
+std::atomic<bool> g_permanent{false};
 
 struct Real {
   void* (*dlopen)(const char*, int);
@@ -80,7 +80,7 @@ bool fails(Call call, int error, const void* caller = nullptr) {
   const int64_t n = g_counted[kind].fetch_add(1, std::memory_order_relaxed) + 1;
   if (g_call.load(std::memory_order_relaxed) != kind) return false;
   const int64_t at = g_at.load(std::memory_order_relaxed);
-  if (n != at && (n < at || !g_for_good.load(std::memory_order_relaxed))) return false;
+  if (n != at && (n < at || !g_permanent.load(std::memory_order_relaxed))) return false;
   if (caller != nullptr && !may_fail(caller)) return false;
   errno = error;
   return true;
@@ -114,11 +114,11 @@ void prepare() {
   (void)backtrace(&frame, 1);  // loads what it needs
 }
 
-void arm(Call call, int64_t n, bool for_good) {
+void arm(Call call, int64_t n, bool permanent) {
   for (auto& c : g_counted) c = 0;
   g_call = static_cast<int>(call);
   g_at = n;
-  g_for_good = for_good;
+  g_permanent = permanent;
   g_armed = true;
 }
 

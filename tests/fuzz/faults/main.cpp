@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or pthread_create, once or for
-// good: the operation throws or has the right numbers, the process lives, and the next call has the right numbers. A
-// point is an operation, cold (the first call of its process) or warm, a function, n, and once or for good. Each runs
-// in a child of its own.
+// Whatever fails in the n-th call of malloc, mmap, open, read, write, fsync, rename or pthread_create, once or
+// permanently: the operation throws or has the right numbers, the process lives, and the next call has the right
+// numbers. A point is an operation, cold (the first call of its process) or warm, a function, n, and once or
+// permanently. Each runs in a separate child process.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -31,28 +31,28 @@ namespace {
 constexpr std::size_t kNumbers = 1 << 16, kText = 2000;
 constexpr unsigned kHangSeconds = 20;
 
-// oneDNN 2.7 uses what dnnl_engine_create did not get; nothing outside of it can prevent that.
+// oneDNN 2.7 uses the engine that dnnl_engine_create failed to create; nothing outside of it can prevent that.
 enum Verdict { kThrew = 40, kSame, kDiedInOneDnn, kWrong, kStranger, kNextFails, kNextWrong, kVerdicts };
 const char* const kVerdictNames[] = {
-    "threw",        "right numbers all the same", "died in oneDNN's own code", "WRONG NUMBERS",
+    "threw",        "right numbers nevertheless", "died in oneDNN's own code", "WRONG NUMBERS",
     "NOT AN ERROR", "THE NEXT CALL FAILS",        "THE NEXT CALL IS WRONG"};
 bool is_fine(int verdict) { return verdict == kThrew || verdict == kSame || verdict == kDiedInOneDnn; }
 
-// What the children of one operation share with the program.
-struct Board {
+// Memory that the children of one operation share with the program.
+struct SharedState {
   std::size_t n;
   double expected[kNumbers];
   int64_t calls[kCalls];  // of the operation when nothing fails
   char text[kText];
   uint64_t points, verdicts[kVerdicts - kThrew], findings;
 };
-Board* g_board = nullptr;
-bool g_alone = false;  // one point, for a look at it
+SharedState* g_shared = nullptr;
+bool g_alone = false;  // one point, for debugging
 
 struct Point {
   int call;
   int64_t n;
-  bool for_good;
+  bool permanent;
 };
 
 struct Options {
@@ -60,7 +60,7 @@ struct Options {
   double seconds = 60;
   bool all = false;
   std::string only, operation;
-  uint64_t most_findings = 20;
+  uint64_t max_findings = 20;
 };
 
 double now() {
@@ -70,16 +70,16 @@ double now() {
 }
 
 bool same(const std::vector<double>& got) {
-  if (got.size() != g_board->n) return false;
+  if (got.size() != g_shared->n) return false;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const double a = got[i], b = g_board->expected[i];
+    const double a = got[i], b = g_shared->expected[i];
     if (!(a == b || std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)) || (std::isnan(a) && std::isnan(b))))
       return false;
   }
   return true;
 }
 
-// The C library buffers nothing of these children: what they leave is in the board.
+// The C library buffers nothing of these children: their results are in the shared memory.
 [[noreturn]] void leave(int status) { std::exit(status); }
 
 // Prints where a point that is repeated alone dies.
@@ -100,16 +100,16 @@ void on_death(int signal) {
 [[noreturn]] void run_point(const Operation& op, const Point& p) {
   alarm(kHangSeconds);
   for (int s : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE}) std::signal(s, on_death);
-  g_board->text[0] = 0;
+  g_shared->text[0] = 0;
   int verdict = kThrew;
-  arm(static_cast<Call>(p.call), p.n, p.for_good);
+  arm(static_cast<Call>(p.call), p.n, p.permanent);
   try {
     const std::vector<double> got = op.run();
     disarm();
     verdict = same(got) ? kSame : kWrong;
   } catch (const std::exception& e) {
     disarm();
-    std::snprintf(g_board->text, kText, "%s", e.what());
+    std::snprintf(g_shared->text, kText, "%s", e.what());
   } catch (...) {
     disarm();
     verdict = kStranger;
@@ -118,28 +118,28 @@ void on_death(int signal) {
   try {
     if (!same(op.run())) verdict = kNextWrong;
   } catch (const std::exception& e) {
-    const std::string first = g_board->text;
-    std::snprintf(g_board->text, kText, "%s; the first: %s", e.what(), first.c_str());
+    const std::string first = g_shared->text;
+    std::snprintf(g_shared->text, kText, "%s; the first: %s", e.what(), first.c_str());
     verdict = kNextFails;
   }
   leave(verdict);
 }
 
-// What the operation gives, and how many calls it makes, into the board.
+// What the operation gives, and how many calls it makes, into the shared memory.
 [[noreturn]] void run_counting(const Operation& op) {
   alarm(kHangSeconds);
   try {
     arm(Call::Memory, INT64_MAX, false);
     const std::vector<double> got = op.run();
     disarm();
-    for (int k = 0; k < kCalls; ++k) g_board->calls[k] = counted(static_cast<Call>(k));
+    for (int k = 0; k < kCalls; ++k) g_shared->calls[k] = counted(static_cast<Call>(k));
     if (got.empty() || got.size() > kNumbers) leave(2);
-    g_board->n = got.size();
-    std::copy(got.begin(), got.end(), g_board->expected);
+    g_shared->n = got.size();
+    std::copy(got.begin(), got.end(), g_shared->expected);
     leave(0);
   } catch (const std::exception& e) {
     disarm();
-    std::snprintf(g_board->text, kText, "%s", e.what());
+    std::snprintf(g_shared->text, kText, "%s", e.what());
   }
   leave(1);
 }
@@ -162,14 +162,14 @@ int wait_for(pid_t pid) {
 }
 
 void judge(const Operation& op, bool warm, const Point& p, int status) {
-  ++g_board->points;
+  ++g_shared->points;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  if (code >= kThrew && code < kVerdicts) ++g_board->verdicts[code - kThrew];
+  if (code >= kThrew && code < kVerdicts) ++g_shared->verdicts[code - kThrew];
   if (is_fine(code)) return;
-  ++g_board->findings;
+  ++g_shared->findings;
   std::printf("--only %s/%s/%s/%ld/%s: %s%s%s\n", op.name, warm ? "warm" : "cold", kCallNames[p.call],
-              static_cast<long>(p.n), p.for_good ? "good" : "once", end_of(status).c_str(),
-              g_board->text[0] ? ": " : "", g_board->text);
+              static_cast<long>(p.n), p.permanent ? "always" : "once", end_of(status).c_str(),
+              g_shared->text[0] ? ": " : "", g_shared->text);
   std::fflush(stdout);
 }
 
@@ -186,13 +186,13 @@ template <class Choose>
   if (pid == 0) run_counting(op);
   if (const int status = wait_for(pid); status != 0) {
     std::printf("%s, %s: without any failure it %s: %s\n", op.name, warm ? "warm" : "cold", end_of(status).c_str(),
-                g_board->text);
-    ++g_board->findings;
+                g_shared->text);
+    ++g_shared->findings;
     std::fflush(stdout);
     _exit(0);
   }
   choose([&](const Point& p) {
-    if (g_board->findings >= o.most_findings || now() > end) return false;
+    if (g_shared->findings >= o.max_findings || now() > end) return false;
     pid = fork();
     if (pid == 0) run_point(op, p);
     judge(op, warm, p, wait_for(pid));
@@ -208,7 +208,7 @@ void in_zygote(const Operation& op, bool warm, const Options& o, double end, Cho
   if (pid == 0) run_zygote(op, warm, o, end, choose);
   if (const int status = wait_for(pid); status != 0) {
     std::printf("%s, %s: %s before any failure\n", op.name, warm ? "warm" : "cold", end_of(status).c_str());
-    ++g_board->findings;
+    ++g_shared->findings;
   }
 }
 
@@ -216,17 +216,17 @@ void run_all(const Options& o) {
   for (const Operation& op : operations()) {
     if (!o.operation.empty() && o.operation != op.name) continue;
     for (bool warm : {true, false}) {
-      const uint64_t before = g_board->points, found = g_board->findings;
+      const uint64_t before = g_shared->points, found = g_shared->findings;
       in_zygote(op, warm, o, INFINITY, [](auto run) {
         for (int call = 0; call < kCalls; ++call) {
-          for (int64_t n = 1; n <= g_board->calls[call]; ++n) {
+          for (int64_t n = 1; n <= g_shared->calls[call]; ++n) {
             if (!run(Point{call, n, false}) || !run(Point{call, n, true})) return;
           }
         }
       });
       std::printf("%-18s %s %6lu points, %lu findings\n", op.name, warm ? "warm" : "cold",
-                  static_cast<unsigned long>(g_board->points - before),
-                  static_cast<unsigned long>(g_board->findings - found));
+                  static_cast<unsigned long>(g_shared->points - before),
+                  static_cast<unsigned long>(g_shared->findings - found));
       std::fflush(stdout);
     }
   }
@@ -235,19 +235,19 @@ void run_all(const Options& o) {
 void run_sample(const Options& o) {
   constexpr int kBatch = 25;
   const double end = now() + o.seconds;
-  for (uint64_t k = 0; now() < end && g_board->findings < o.most_findings; ++k) {
+  for (uint64_t k = 0; now() < end && g_shared->findings < o.max_findings; ++k) {
     fuzz::Random random(o.seed, k);
     const Operation& op = operations()[random.below(operations().size())];
     if (!o.operation.empty() && o.operation != op.name) continue;
     in_zygote(op, random.chance(0.4), o, end, [&](auto run) {
       std::vector<int> made;
       for (int call = 0; call < kCalls; ++call) {
-        if (g_board->calls[call] > 0) made.push_back(call);
+        if (g_shared->calls[call] > 0) made.push_back(call);
       }
       for (int i = 0; i < kBatch; ++i) {
         const int call = random.chance(0.5) ? 0 : random.pick(made);
-        if (g_board->calls[call] == 0) continue;
-        const auto n = static_cast<int64_t>(random.below(static_cast<uint64_t>(g_board->calls[call]))) + 1;
+        if (g_shared->calls[call] == 0) continue;
+        const auto n = static_cast<int64_t>(random.below(static_cast<uint64_t>(g_shared->calls[call]))) + 1;
         if (!run(Point{call, n, random.chance(0.5)})) return;
       }
     });
@@ -265,7 +265,7 @@ bool run_only(const Options& o) {
   for (const Operation& op : operations()) {
     if (part[0] != op.name || call == kCalls) continue;
     in_zygote(op, part[1] == "warm", o, INFINITY, [&](auto run) {
-      run(Point{static_cast<int>(call), std::stoll(part[3]), part[4] == "good"});
+      run(Point{static_cast<int>(call), std::stoll(part[3]), part[4] == "always"});
     });
     return true;
   }
@@ -275,12 +275,12 @@ bool run_only(const Options& o) {
 Options parse(int argc, char** argv) {
   Options o;
   CLI::App app("Calls of the C library that fail, one in each child");
-  app.add_option("--seed", o.seed, "of the random choices; default: a fresh one, which is printed");
-  app.add_option("--seconds", o.seconds, "for how long; default 60");
+  app.add_option("--seed", o.seed, "seed of the random choices; default: a random one, which is printed");
+  app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
   app.add_flag("--all", o.all, "every point instead of a sample");
-  app.add_option("--operation", o.operation, "this one alone");
+  app.add_option("--operation", o.operation, "run this operation only");
   app.add_option("--only", o.only, "one point, as a finding names it: OPERATION/cold/malloc/17/once");
-  app.add_option("--findings", o.most_findings, "end after so many findings; default 20");
+  app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -290,9 +290,9 @@ Options parse(int argc, char** argv) {
 }
 
 int run(const Options& o) {
-  void* shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return std::perror("mmap"), 2;
-  g_board = new (shared) Board{};
+  g_shared = new (shared) SharedState{};
   std::string folder = (std::filesystem::temp_directory_path() / "tenon_faults_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return std::perror("mkdtemp"), 2;
   g_folder = folder;
@@ -317,12 +317,12 @@ int run(const Options& o) {
   }
   std::filesystem::remove_all(folder);
   for (int v = 0; v < kVerdicts - kThrew; ++v) {
-    std::printf("  %-28s %lu\n", kVerdictNames[v], static_cast<unsigned long>(g_board->verdicts[v]));
+    std::printf("  %-28s %lu\n", kVerdictNames[v], static_cast<unsigned long>(g_shared->verdicts[v]));
   }
-  std::printf("%lu points, %lu findings, seed %lu\n", static_cast<unsigned long>(g_board->points),
-              static_cast<unsigned long>(g_board->findings), static_cast<unsigned long>(o.seed));
-  if (!known || g_board->points == 0) std::printf("nothing was checked\n");
-  return g_board->findings != 0 || g_board->points == 0;
+  std::printf("%lu points, %lu findings, seed %lu\n", static_cast<unsigned long>(g_shared->points),
+              static_cast<unsigned long>(g_shared->findings), static_cast<unsigned long>(o.seed));
+  if (!known || g_shared->points == 0) std::printf("nothing was checked\n");
+  return g_shared->findings != 0 || g_shared->points == 0;
 }
 
 }  // namespace

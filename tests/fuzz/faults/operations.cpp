@@ -21,7 +21,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr int64_t kMost = 2000;  // numbers that an operation shows of one tensor
+constexpr int64_t kMaxShown = 2000;  // numbers that an operation shows of one tensor
 
 Tensor ramp(IntArrayRef sizes, double step = 0.01) {
   int64_t n = 1;
@@ -34,7 +34,7 @@ Tensor ramp(IntArrayRef sizes, double step = 0.01) {
 // Every element counts in the sum, the first ones one by one.
 Numbers numbers_of(const Tensor& t) {
   const Tensor flat = t.detach().to(kDouble).contiguous().flatten();
-  Numbers out(flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + std::min(kMost, flat.numel()));
+  Numbers out(flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + std::min(kMaxShown, flat.numel()));
   double sum = 0;
   for (int64_t i = 0; i < flat.numel(); ++i) sum += flat.const_data_ptr<double>()[i];
   out.push_back(sum);
@@ -144,12 +144,12 @@ Numbers attention() {
 }
 Numbers print() {
   std::ostringstream out;
-  out.exceptions(std::ios::badbit);  // else a stream keeps to itself that it has no memory
+  out.exceptions(std::ios::badbit);  // else a stream does not report that it has no memory
   out << ramp({3, 4}) << arange(5) << ones({2, 2}).to(kBool);
   return letters_of(out.str() + to_text(ramp({2000})));
 }
-// Of the class that it has without a failure; the words of a kernel may be lost, the op's name is not. Where memory or
-// the plugin is what failed, the operation has failed.
+// Of the class that it has without a failure; the kernel's text may be lost, the operator's name is not. If memory or
+// the plugin failed, the operation has failed.
 template <class F>
 void add_error(Numbers& out, const char* op, F f) {
   try {
@@ -233,7 +233,7 @@ Numbers threads_started() {
   return sums;
 }
 
-Numbers memory_books() {
+Numbers memory_statistics() {
   const Tensor a = ramp({300000});
   const auto stats = core::memory_stats(0, 0);
   core::cache_trim(0, 0);
@@ -273,7 +273,7 @@ const std::vector<Operation>& operations() {
                                    {"c_api", from_c},
                                    {"thread", on_another_thread},
                                    {"pool_start", threads_started},
-                                   {"memory_books", memory_books}};
+                                   {"memory_statistics", memory_statistics}};
     for (const Operation& o : training_operations()) list.push_back(o);
     return list;
   }();

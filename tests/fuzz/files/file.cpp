@@ -140,7 +140,7 @@ std::string name_of(Random& r, const std::vector<Tensor>& tensors) {
   return r.pick(tensors).name;
 }
 
-// What tenon.tensors says of one name.
+// The entry of one name in tenon.tensors.
 std::string extra(Random& r, const std::vector<Tensor>& tensors) {
   const std::size_t rank = r.below(r.chance(0.98) ? 4 : 70);
   const auto numbers = [&] { return list(r, rank, [&] { return r.chance(0.95) ? small(r) : number(r); }); };

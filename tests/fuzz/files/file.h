@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that are wrong in one place or in many: good ones that are changed, and headers made up from nothing.
+// Invalid files: valid ones that are changed in one place or many, and generated headers.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tenon::fuzz {
 
-// A safetensors file in its parts.
+// The parts of a safetensors file.
 struct File {
   std::string header, data;
 

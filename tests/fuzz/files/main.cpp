@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loads damaged files into everything that loads. Found is: a death, a hang, an exception that is not the library's,
-// much more memory than the file, a tensor that reaches outside of its storage, and a target that a refused file has
-// changed.
+// Loads damaged files into everything that loads. A finding is: a crash, a hang, an exception that is not the
+// library's, much more memory than the file, a tensor that reaches outside of its storage, and a target that a refused
+// file has changed.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ std::string saved(const T& value) {
   return out.str();
 }
 
-// Everything that a file may be loaded into, as it is before.
+// Everything that a file may be loaded into, in its state before.
 struct Targets {
   nn::Sequential net{nn::Linear(3, 2), nn::BatchNorm1d(2)};
   std::unique_ptr<optim::Optimizer> adam, sgd;
@@ -98,7 +98,7 @@ void prepare() {
             good_values(),
             saved(std::vector<Tensor>()),
             saved(zeros({200, 200}, kByte).t())};
-  // All threads are there before the limit, and share what they have of memory. The transposed bytes above could
+  // All threads start before the limit and share their memory. The transposed bytes above could
   // ask for a thousand times their size.
   mallopt(M_ARENA_MAX, 1);
   (void)ones({1 << 20}).sum();
@@ -175,7 +175,7 @@ std::string into(const char* what, T& target, const std::string& bytes, Random& 
     open_in_some_way(in, bytes, r);
     in >> target;
     tally("loaded");
-    // The next check shall find the target as this one did.
+    // Restores the target for the next check.
     std::stringstream back(before);
     (void)saved(target);
     load(target, back);

@@ -58,7 +58,7 @@ std::string outside(const tn_tensor* view) {
   const core::TensorImpl& t = *core::TensorImpl::from_view(view);
   if (!t.storage) return "";
   for (int64_t size : t.sizes()) {
-    if (size == 0) return t.numel == 0 ? "" : "a result counts its elements wrong";
+    if (size == 0) return t.numel == 0 ? "" : "a result has a wrong numel";
   }
   __int128 numel = 1, last = 0;
   for (int d = 0; d < t.ndim(); ++d) {
@@ -67,7 +67,7 @@ std::string outside(const tn_tensor* view) {
     if (numel > INT64_MAX) return core::join("a result has sizes ", core::text(t.sizes()), ", whose product wraps");
     last += static_cast<__int128>(t.size(d) - 1) * t.stride(d);
   }
-  if (numel != t.numel) return "a result counts its elements wrong";
+  if (numel != t.numel) return "a result has a wrong numel";
   const __int128 end = t.byte_offset() + (last + 1) * t.itemsize();
   return end > static_cast<__int128>(t.storage->bytes) ? "a result reaches beyond its storage" : "";
 }
@@ -95,7 +95,7 @@ std::string judge_error(tn_status status, const std::string& text, const Op& op,
     if (v.tag != TN_TAG_NONE) return "a result is not NONE after an error";
   }
   if (status < TN_ERROR || text.empty()) return core::join("status ", status, " with the text '", text, "'");
-  // Operators of one name differ in arguments: which of them it is stands in the error only if it matters.
+  // Operators of one name differ in arguments: the error has the overload only if it matters.
   if (text.compare(0, base_name(op).size(), base_name(op)) != 0) return "the error does not name the operator: " + text;
   return "";
 }
@@ -130,7 +130,7 @@ std::string judged(Random& r, const Op& op, std::vector<tn_value> in, Arguments&
   return wrong.empty() ? "" : described(name, in) + ": " + wrong;
 }
 
-// Calls that are right, from tests/check; the fuzzer changes something in them.
+// Valid calls, from tests/check; the fuzzer changes them.
 const std::vector<check::Spec>& right_calls(const Op& op) {
   static const check::CallFiles calls(TENON_FUZZ_CALLS "/calls"), brief(TENON_FUZZ_CALLS "/brief");
   static std::map<const Op*, std::vector<check::Spec>> known;

@@ -87,8 +87,8 @@ std::string check(Random& r) {
   return wrong;
 }
 
-// What a call may take: beyond it the allocation fails, which must be an error like any other. Added to what the
-// process has mapped, which is terabytes under the address sanitizer.
+// The memory that a call may allocate: beyond it the allocation fails, which must be an ordinary error. Added to what
+// the process has mapped, which is terabytes under the address sanitizer.
 void limit_memory() {
   constexpr rlim_t kBytes = rlim_t{2} << 30;
   long pages = 0;
@@ -116,7 +116,7 @@ void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 int main(int argc, char** argv) {
   return tenon::fuzz::run(argc, argv,
                           {"hostile",
-                           "Hostile calls through the C interface and through C++: none may kill, hang, answer "
-                           "in another way than an Error that names its operator, or change an argument.",
+                           "Hostile calls through the C interface and through C++: none may crash, hang, fail "
+                           "other than by an Error that names its operator, or change an argument.",
                            tenon::fuzz::check, tenon::fuzz::limit_memory, 60});
 }

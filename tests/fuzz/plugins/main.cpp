@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Damaged plugins: mutated libraries with and without a hash in their manifests, and mutated manifests. Each is loaded
-// by a process of its own, which must live and get an exception of the right class or a plugin; a damaged library is
-// never opened where a hash tells. Where none does, a trial may pass and the code write into foreign memory all the
-// same: what dies after load() has returned is counted, and is a finding only with a hash.
+// by a separate process, which must live and get an exception of the right class or a plugin; a damaged library is
+// never opened if the manifest has a hash. Without a hash a trial may pass and the code may still write into foreign
+// memory: what dies after load() has returned is counted, and is a finding only with a hash.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +85,7 @@ struct Folder {
 
 enum class Outcome { Opened, Refused, WrongClass, Died, DiedLater };
 
-// Loads in a process of its own. `why` is what the exception says, or how the process ended.
+// Loads in a separate process. `why` is what the exception says, or how the process ended.
 Outcome load(const fs::path& file, std::string& why) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
@@ -118,7 +118,7 @@ Outcome load(const fs::path& file, std::string& why) {
   return buffer[0] == 'o' ? Outcome::Opened : buffer[0] == 'r' ? Outcome::Refused : Outcome::WrongClass;
 }
 
-// Empty, or the finding. Where a hash tells, only the loaded bytes of the good library may be opened.
+// Empty, or the finding. With a hash, only the loaded bytes of the good library may be opened.
 std::string judged(Outcome outcome, const std::string& why, bool damage_is_known) {
   switch (outcome) {
     case Outcome::Died:
@@ -139,7 +139,7 @@ std::string judged(Outcome outcome, const std::string& why, bool damage_is_known
 }
 
 std::string check(Random& random) {
-  // The large one costs much and has nothing that the small one lacks but its size.
+  // The large one is slow and differs from the small one in its size only.
   const Plugin& plugin = random.chance(0.005) ? cpu_plugin() : small_plugin();
   const std::string so = "libtenon_" + plugin.name + ".so", json = "libtenon_" + plugin.name + ".json";
   Folder folder;
@@ -150,12 +150,12 @@ std::string check(Random& random) {
   std::string manifest = plugin.manifest(hashed);
   if (kind == 3) manifest = damaged_manifest(random, manifest);
   if (kind != 2) folder.write(json, manifest);
-  const bool same = digest_of(folder.path / so) == plugin.digest;  // all damage lies where no loader looks
+  const bool same = digest_of(folder.path / so) == plugin.digest;  // the damage is outside of what the loader reads
   std::string why;
   const fs::path file = folder.path / (kind == 2 ? so : json);
   Outcome outcome = load(file, why);
   if (outcome == Outcome::Died && !hashed) {
-    // Relocations that write at random do so in the trial or after it: without a hash a trial is no proof.
+    // Relocations that write at random do so in the trial or after it: without a hash a trial proves nothing.
     tally("died after its trial");
     outcome = load(file, why);
   }

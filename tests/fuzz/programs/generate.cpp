@@ -153,7 +153,7 @@ class Generator {
     s.a = any();
     Variable& made = retarget(s, places(at(s.a)));
     made.constant = true;
-    made.writable = false;  // nobody records such a write, and it changes what others see
+    made.writable = false;  // such a write is not recorded, and it changes what others see
   }
   // dst shares the memory of a.
   Variable& retarget(Step s, const Tensor& places) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of 5 to 30 steps with views, writes in place, hooks, parts that are not recorded and functions of
-// their own: results, gradients and gradients of gradients against the same program without any of these, and those
+// Random programs of 5 to 30 steps with views, writes in place, hooks, parts that are not recorded and custom
+// functions: results, gradients and gradients of gradients against the same program without any of these, and those
 // against differences.
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using Function = std::function<Tensors(const Tensors& leaves)>;
 
-constexpr double kLargest = 1e3;  // beyond, differences say nothing
-constexpr double kExact = 1e-9;   // between two ways to the same number, of the largest
+constexpr double kMaxValue = 1e3;  // beyond this, differences are noise
+constexpr double kExact = 1e-9;    // between two computations of one value, relative to the largest
 constexpr double kDifference = 1e-4;
 
 Tensors leaves_of(const Program& p, const Tensors& moves, double step) {
@@ -40,7 +40,7 @@ Tensors random_moves(const Program& p, Random& r) {
   return out;
 }
 
-// One number of all outputs, in which none counts for nothing.
+// One scalar to which every output contributes.
 Tensor total(const Tensors& outputs) {
   Tensor sum = zeros({}, TensorOptions(kDouble));
   double k = 0.3;
@@ -119,7 +119,7 @@ std::string by_differences(const Function& twin, const Program& p, const Answer&
   return wrong;
 }
 
-// Whether leaves that differ in their last places give other gradients: then two ways to them may differ as much.
+// Whether leaves that differ in their last places give other gradients: then two computations may differ as much.
 bool ill_conditioned(const Function& twin, const Program& p, const Answer& wanted, const Tensors& moves) {
   const Answer near = answer(twin, leaves_of(p, moves, 1e-14), moves, true);
   return !differ("the gradient", near.first, wanted.first).empty() ||
@@ -133,7 +133,7 @@ std::string check(Random& r) {
   const Function twin = [&](const Tensors& x) { return run_twin(p, x, constants); };
   const Answer wanted = answer(twin, leaves, moves, true);
   const double size = std::max({std::fabs(wanted.value), largest(wanted.first), largest(wanted.second)});
-  if (constants.noisy || !(size < kLargest)) return tally("too large"), "";
+  if (constants.noisy || !(size < kMaxValue)) return tally("too large"), "";
   Answer got;
   try {
     got = answer([&](const Tensors& x) { return run(p, x); }, leaves, moves, true);

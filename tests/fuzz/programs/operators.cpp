@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Operators without corners or poles where the programs use them: a difference quotient of such a program has no
-// excuse.
+// Operators without corners or poles where the programs use them: the difference quotient of such a program must
+// match.
 #include "program.h"
 #include "tenon/autograd.h"
 

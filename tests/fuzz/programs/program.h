@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs over float64 tensors, and the two ways to run them.
 //
-// As it is written, a program works on tensors: views share memory, writes are in place, hooks are hooks. Its twin has
-// none of these. It keeps each block of memory as a flat tensor that is never written: a view is a list of places in
-// one, and a write makes a new one by index_copy. What a program hides from autograd (detach, NoGradGuard, a hook) the
-// twin says with constants, so that differences of the twin's values are the gradients that the program must give.
+// A program works on tensors: views share memory, writes are in place, hooks run. Its twin has none of these. It keeps
+// each block of memory as a flat tensor that is never written: a view is a list of offsets into one, and a write
+// creates a new one by index_copy. What a program hides from autograd (detach, NoGradGuard, a hook) the twin says with
+// constants, so that differences of the twin's values are the gradients that the program must give.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct Operator {
 };
 const std::vector<Operator>& operators();
 
-// A function of the program's own with the gradient that it says, and the same by operators.
+// A function that the program defines with its own gradient, and the same by operators.
 Tensor cubed(const Tensor& a);
 void double_exponential(const Tensor& a);  // in place: a = exp(2 a)
 
 struct Variable {
   std::vector<int64_t> sizes;
-  int memory = 0;           // which block
-  std::vector<int64_t> at;  // of each element, its place in the block
-  bool constant = false;    // autograd does not see what it is made of
+  int memory = 0;           // index of the block
+  std::vector<int64_t> at;  // offset of each element in the block
+  bool constant = false;    // autograd does not record its inputs
   bool writable = false;
   bool gone = false;
 };
@@ -73,11 +73,11 @@ Tensor view_of(const Step& s, const Tensor& a);
 // The elements of each of the program's outputs.
 std::vector<Tensor> run(const Program& p, const std::vector<Tensor>& leaves);
 
-// What is constant, in order of the run: kept by the first run, and given back to those that follow.
+// The constants, in the order of the run: stored by the first run and reused by later ones.
 class Constants {
  public:
   void restart() { next_ = 0; }
-  // A number on the way was so large that what follows of it is noise.
+  // An intermediate value was so large that later ones are noise.
   bool noisy = false;
   Tensor take(const Tensor& t) {
     if (next_ == kept_.size()) kept_.push_back(t.detach().clone());

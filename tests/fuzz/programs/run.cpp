@@ -27,9 +27,9 @@ class Twin {
  private:
   static Tensor places(const Variable& v) { return tensor(ArrayRef<int64_t>(v.at), TensorOptions(kLong)); }
   void write(int i, const Tensor& value) {
-    constexpr double kLargest = 100;
+    constexpr double kMaxValue = 100;
     const Variable& v = p_.variables[at(i)];
-    constants_.noisy |= !(value.detach().abs().max().item<double>() < kLargest);
+    constants_.noisy |= !(value.detach().abs().max().item<double>() < kMaxValue);
     Tensor& m = memory_[at(v.memory)];
     m = m.defined() ? m.index_copy(0, places(v), value.reshape({-1})) : value.reshape({-1});
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The reference device, in the host's memory, on which kernels run in the emulator, each before its launch returns.
+// The reference device in host memory, whose kernels run synchronously in the emulator.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -33,7 +33,7 @@ tn_plugin only_primitives(tn_plugin all) {
 
 }  // namespace
 
-// What TN_PLUGIN makes; with TENON_EMULATOR_PRIMITIVES set, of all kernels only those of the primitives.
+// As TN_PLUGIN defines it; with TENON_EMULATOR_PRIMITIVES set, with the primitives' kernels only.
 extern "C" __attribute__((visibility("default"))) const tn_plugin* tenon_plugin_v1() {
   static constexpr tn_plugin all = sdk::detail::make_plugin<nullptr>(kInfo, __start_tn_kernels, __stop_tn_kernels);
   static const tn_plugin few = only_primitives(all);

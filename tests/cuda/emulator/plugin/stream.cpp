@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Launches of the whole plugin: work that a stream of the fake runtime runs when its turn comes.
+// Launches of the whole plugin: work items of the fake runtime's streams.
 #include <cstdio>
 #include <cstdlib>
 
-// Before the emulator's words of CUDA, which its structs have as fields.
+// Before the emulator's macros, whose names are fields of its structs.
 #include "plugin_cuda/runtime/runtime.h"
 //
 #include "plugin_cuda/device/launch.cuh"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// libtorch behind peer.h: arguments by name, through the boxed call of its dispatcher.
+// libtorch behind baseline.h: arguments by name, through the boxed call of its dispatcher.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../peer.h"
+#include "../baseline.h"
 
 namespace {
 
@@ -154,11 +154,11 @@ IValue value_of(const tn_value& v, const c10::Type& type) {
   throw NoCounterpart();
 }
 
-void add(peer_result* out, const at::Tensor& given, bool is_number) {
-  if (out->n == PEER_MAX_RESULTS) throw NoCounterpart();
-  peer_tensor& to = out->tensors[out->n];
+void add(baseline_result* out, const at::Tensor& given, bool is_scalar) {
+  if (out->n == BASELINE_MAX_RESULTS) throw NoCounterpart();
+  baseline_tensor& to = out->tensors[out->n];
   to = {};
-  to.is_number = is_number;
+  to.is_scalar = is_scalar;
   if (given.defined()) {
     const at::Tensor t = given.contiguous();
     to.dtype = dtype_of(t.scalar_type());
@@ -173,7 +173,7 @@ void add(peer_result* out, const at::Tensor& given, bool is_number) {
   ++out->n;
 }
 
-void add(peer_result* out, const IValue& v) {
+void add(baseline_result* out, const IValue& v) {
   if (v.isTensor()) return add(out, v.toTensor(), false);
   if (v.isTensorList()) {
     for (const at::Tensor& t : v.toTensorVector()) add(out, t, false);
@@ -185,12 +185,12 @@ void add(peer_result* out, const IValue& v) {
   throw NoCounterpart();
 }
 
-void call(const char* name, const char* overload, const peer_arg* args, int n, peer_result* out) {
+void call(const char* name, const char* overload, const baseline_arg* args, int n, baseline_result* out) {
   const auto op = c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
   if (!op) throw NoCounterpart();
   c10::Stack stack;
   for (const c10::Argument& a : op->schema().arguments()) {
-    const peer_arg* given = nullptr;
+    const baseline_arg* given = nullptr;
     for (int i = 0; i < n; ++i) {
       if (a.name() == args[i].name) given = &args[i];
     }
@@ -210,34 +210,35 @@ void call(const char* name, const char* overload, const peer_arg* args, int n, p
   for (const IValue& v : stack) add(out, v);
 }
 
-void say(peer_result* out, int status, const char* text) {
+void set_status(baseline_result* out, int status, const char* text) {
   out->status = status;
   std::snprintf(out->text, sizeof out->text, "%s", text);
 }
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void peer_release(peer_result* result) {
+extern "C" __attribute__((visibility("default"))) void baseline_release(baseline_result* result) {
   for (int i = 0; i < result->n; ++i) std::free(result->tensors[i].data);
   result->n = 0;
 }
 
-extern "C" __attribute__((visibility("default"))) void peer_call(const char* name, const char* overload,
-                                                                 const peer_arg* args, int n, peer_result* out) {
+extern "C" __attribute__((visibility("default"))) void baseline_call(const char* name, const char* overload,
+                                                                     const baseline_arg* args, int n,
+                                                                     baseline_result* out) {
   out->n = 0;
-  say(out, PEER_OK, "");
+  set_status(out, BASELINE_OK, "");
   at::set_num_threads(1);
   at::globalContext().setDeterministicAlgorithms(false, false);
   at::manual_seed(7);
   try {
     call(name, overload, args, n, out);
   } catch (const NoCounterpart&) {
-    say(out, PEER_UNKNOWN, "");
+    set_status(out, BASELINE_UNKNOWN, "");
   } catch (const c10::NotImplementedError& e) {
-    say(out, PEER_UNKNOWN, e.what_without_backtrace());
+    set_status(out, BASELINE_UNKNOWN, e.what_without_backtrace());
   } catch (const c10::Error& e) {
-    say(out, PEER_REFUSED, e.what_without_backtrace());
+    set_status(out, BASELINE_REFUSED, e.what_without_backtrace());
   } catch (const std::exception& e) {
-    say(out, PEER_REFUSED, e.what());
+    set_status(out, BASELINE_REFUSED, e.what());
   }
 }

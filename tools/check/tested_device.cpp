@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a device is asked beside the host: it keeps to its outputs, serves several threads, and may run out of memory.
+// Properties of a device under test: it writes its outputs only, serves several threads, and may run out of memory.
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -16,15 +16,15 @@
 namespace tenon::check {
 namespace {
 
-constexpr int64_t kMargin = 512;  // bytes on both sides: where a whole group of threads too many would write
+constexpr int64_t kMargin = 512;  // bytes on both sides: as far as one excess group of threads would write
 constexpr unsigned char kByte = 0x5c;
 constexpr int kThreads = 4, kCalls = 3;
-constexpr int kMostAllocations = 6;  // of one call, that are made to fail in turn
+constexpr int kMaxAllocations = 6;  // of one call, that are made to fail in turn
 
-Built fresh(const Cell& cell) { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
+Built build_inputs(const Cell& cell) { return Built(cell.spec, cell.dtype, cell.memory, cell.place); }
 
 Results call(const Cell& cell) {
-  Built inputs = fresh(cell);
+  Built inputs = build_inputs(cell);
   return call_and_collect(cell.op, inputs);
 }
 
@@ -42,7 +42,7 @@ core::Impl bytes_on(Place place, int64_t n) {
 }
 
 // out= row-major in the middle of a block, so that a kernel is given that memory itself.
-void sentinels(const Cell& cell, const Results& expected, Findings& out) {
+void check_sentinels(const Cell& cell, const Results& expected, Findings& out) {
   const auto call_out = cell.op.row_call_out.load();
   const bool tensors = std::all_of(expected.begin(), expected.end(), [](const auto& r) { return bool(r.tensor); });
   if (!call_out || !tensors || static_cast<int>(expected.size()) != cell.op.n_results) return;
@@ -55,7 +55,7 @@ void sentinels(const Cell& cell, const Results& expected, Findings& out) {
     outs.push_back(core::TensorImpl::make(t.dtype, blocks.back()->storage, blocks.back()->byte_offset() + kMargin,
                                           t.ndim(), t.view.sizes, strides.data()));
   }
-  Built inputs = fresh(cell);
+  Built inputs = build_inputs(cell);
   call_out(inputs.values(), outs.data());
   for (std::size_t k = 0; k < outs.size(); ++k) {
     const Values around = oracle::values_of(*blocks[k]);
@@ -67,13 +67,13 @@ void sentinels(const Cell& cell, const Results& expected, Findings& out) {
       const bool before = i < margin;
       return out.failed(Property::Sentinels,
                         core::join("output ", k, ": a byte was written ", before ? margin - i : i - (n - margin) + 1,
-                                   " bytes ", before ? "before" : "behind", " its memory"));
+                                   " bytes ", before ? "before" : "after", " its memory"));
     }
   }
   out.passed(Property::Sentinels);
 }
 
-void stress(const Cell& cell, const Results& expected, Findings& out) {
+void check_stress(const Cell& cell, const Results& expected, Findings& out) {
   if (!has_values(cell.op)) return;
   std::string wrong[kThreads];
   std::vector<std::thread> threads;
@@ -94,13 +94,13 @@ void stress(const Cell& cell, const Results& expected, Findings& out) {
 }
 
 // The pool hands out parts of large segments: here all of them are in use but `left` pieces of the smallest size, so
-// that one small tensor more than that asks the device.
+// that the next small tensor allocates on the device.
 class Scarcity {
  public:
   Scarcity(Place place, int left) : place_(place), stream_(core::current_stream(place.slot, place.index)) {
     core::cache_trim(place.slot, place.index);
     const uint64_t before = asked();
-    while (asked() == before && blocks_.size() < kMost) {
+    while (asked() == before && blocks_.size() < kMaxBlocks) {
       blocks_.push_back(core::cache_alloc(place.slot, place.index, 1, stream_));
     }
     free_at(blocks_.size() - 1);  // of the new segment, which goes back whole
@@ -117,7 +117,7 @@ class Scarcity {
   Scarcity& operator=(const Scarcity&) = delete;
 
  private:
-  static constexpr std::size_t kMost = 1 << 15;
+  static constexpr std::size_t kMaxBlocks = 1 << 15;
   uint64_t asked() const { return core::memory_stats(place_.slot, place_.index).device_allocations; }
   void free_at(std::size_t k) {
     core::cache_free(place_.slot, place_.index, blocks_[k], stream_);
@@ -129,9 +129,9 @@ class Scarcity {
   std::vector<core::Block> blocks_;
 };
 
-// Empty if all is well; `reached` where an allocation failed at all.
-std::string with_failure(const Cell& cell, int left, const Results& expected, bool& reached) {
-  Built inputs = fresh(cell);
+// Empty if all is well; `reached`: whether an allocation failed.
+std::string call_with_failure(const Cell& cell, int left, const Results& expected, bool& reached) {
+  Built inputs = build_inputs(cell);
   const auto before = inputs.bytes();
   core::synchronize(cell.place.slot, cell.place.index);
   const std::string name = core::device_entry(cell.place.slot).name;
@@ -141,7 +141,7 @@ std::string with_failure(const Cell& cell, int left, const Results& expected, bo
     const uint64_t in_use = core::memory_stats(cell.place.slot, cell.place.index).allocated;
     FailingAllocations failing;
     try {
-      call_row(cell.op, inputs.values());
+      call_operator(cell.op, inputs.values());
     } catch (const Error& e) {
       const std::string text = e.what();
       if (e.code() != TN_ERROR_MEMORY) wrong = "another error than OutOfMemoryError: " + text;
@@ -159,12 +159,12 @@ std::string with_failure(const Cell& cell, int left, const Results& expected, bo
   return wrong.empty() ? "" : "the next call: " + wrong;
 }
 
-void exhausted(const Cell& cell, const Results& expected, Findings& out) {
+void check_exhausted(const Cell& cell, const Results& expected, Findings& out) {
   if (!can_fail_allocations(cell.place.slot)) return;
   bool any = false;
-  for (int left = 0; left < kMostAllocations; ++left) {
+  for (int left = 0; left < kMaxAllocations; ++left) {
     bool reached = false;
-    std::string wrong = with_failure(cell, left, expected, reached);
+    std::string wrong = call_with_failure(cell, left, expected, reached);
     any = any || reached;
     if (!wrong.empty()) return out.failed(Property::Exhausted, core::join("allocation ", left + 1, " failed: ", wrong));
     if (!reached) break;
@@ -174,18 +174,19 @@ void exhausted(const Cell& cell, const Results& expected, Findings& out) {
 
 }  // namespace
 
-Findings run_guest(const Cell& cell) {
+Findings run_tested_device(const Cell& cell) {
   Findings out;
   Results expected;
   try {
     expected = call(cell);
   } catch (const Error&) {
-    return out;  // which other tasks judge
+    return out;  // other tasks judge it
   }
   constexpr struct {
     Property property;
     void (*run)(const Cell&, const Results&, Findings&);
-  } kChecks[] = {{Property::Sentinels, sentinels}, {Property::Stress, stress}, {Property::Exhausted, exhausted}};
+  } kChecks[] = {
+      {Property::Sentinels, check_sentinels}, {Property::Stress, check_stress}, {Property::Exhausted, check_exhausted}};
   for (const auto& check : kChecks) {
     try {
       check.run(cell, expected, out);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "row.h"
+#include "operator_check.h"
 
 #include <algorithm>
 
@@ -10,19 +10,19 @@
 
 namespace tenon::check {
 
-bool works(const core::Op& op, const Spec& s) {
+bool accepts_on_host(const core::Op& op, const Spec& s) {
   if (s.large) return false;
   try {
     Built inputs(s, s.main, Memory::Contiguous, Place{});
-    call_row(op, inputs.values());
+    call_operator(op, inputs.values());
     return true;
   } catch (const tenon::Error&) {
     return false;
   }
 }
 
-const char* const Row::kTaskNames[] = {"",      "large",   "gradient", "unclaimed", "bad arguments", "other shapes",
-                                       "whole", "refused", "device"};
+const char* const OperatorCheck::kTaskNames[] = {
+    "", "large", "gradient", "unclaimed", "bad arguments", "other shapes", "whole", "refused", "device"};
 
 Place find_place(const std::string& device) {
   try {
@@ -48,17 +48,18 @@ void add_calls(const core::Op& op, const CallFiles& calls, std::vector<Spec>& sp
 
 }  // namespace
 
-std::vector<Spec> samples_of(const core::Op& op, const RowOptions& o, const CaseLibrary& library,
-                             const CallFiles& calls) {
+std::vector<Spec> list_samples(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
+                               const CallFiles& calls) {
   std::vector<Spec> out = library.specs(op, o.samples);
   add_calls(op, calls, out);
   return out;
 }
 
-Row::Row(const core::Op& op, const RowOptions& o, const CaseLibrary& library, const CallFiles& calls)
-    : op_(op), place_(find_place(o.device)), reference_(find_place(o.reference)), judge_claims_(!o.guests) {
-  TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " is not there");
-  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference, " is not there");
+OperatorCheck::OperatorCheck(const core::Op& op, const OperatorCheckOptions& o, const CaseLibrary& library,
+                             const CallFiles& calls)
+    : op_(op), place_(find_place(o.device)), reference_(find_place(o.reference)), judge_claims_(!o.tested_device) {
+  TENON_CHECK(place_.slot >= 0, ValueError, "device ", o.device, " does not exist");
+  TENON_CHECK(reference_.slot >= 0, ValueError, "reference device ", o.reference, " does not exist");
   specs_ = library.specs(op, o.samples);
   cases_ = specs_.size();
   add_calls(op, calls, specs_);
@@ -69,15 +70,15 @@ Row::Row(const core::Op& op, const RowOptions& o, const CaseLibrary& library, co
   }
 }
 
-bool Row::fits(const Spec& s, ScalarType t) const {
+bool OperatorCheck::fits(const Spec& s, ScalarType t) const {
   if (s.main == tenon::kBool) return t == tenon::kBool;
   return isFloatingType(s.main) || !isFloatingType(t);
 }
 
-// float32 and float64 in every layout, the others row-major and in one more, another one each.
-void Row::list_cells(std::size_t s) {
+// float32 and float64 in every layout, the others row-major and in one more, a different one for each.
+void OperatorCheck::list_cells(std::size_t s) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
-  std::size_t turn = s;
+  std::size_t next = s;
   for (ScalarType t : kDtypes) {
     if (!claimed.has(t) || !fits(specs_[s], t)) continue;
     if (specs_[s].large) {
@@ -90,25 +91,25 @@ void Row::list_cells(std::size_t s) {
         std::any_of(specs_[s].args.begin(), specs_[s].args.end(), [](const SpecArg& a) { return !a.tensors.empty(); });
     bool all = s < cases_ && (t == tenon::kDouble || t == tenon::kFloat || t == specs_[s].main);
     items_.push_back({Task::Cell, s, t, Memory::Contiguous});
-    if (!tensors) continue;  // that could lie otherwise
+    if (!tensors) continue;  // no tensor to lay out in another way
     for (Memory m : kMemories) {
       if (all && m != Memory::Contiguous) items_.push_back({Task::Cell, s, t, m});
     }
-    if (!all) items_.push_back({Task::Cell, s, t, kMemories[1 + turn++ % 4]});
+    if (!all) items_.push_back({Task::Cell, s, t, kMemories[1 + next++ % 4]});
   }
 }
 
 // A dtype of each kind: that of networks, a short one, the integers.
-void Row::list_guests(std::size_t s) {
+void OperatorCheck::list_tested_device(std::size_t s) {
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   const std::size_t before = items_.size();
   for (ScalarType t : {kFloat, kHalf, kInt64}) {
-    if (claimed.has(t) && fits(specs_[s], t)) items_.push_back({Task::Guest, s, t, Memory::Contiguous});
+    if (claimed.has(t) && fits(specs_[s], t)) items_.push_back({Task::TestedDevice, s, t, Memory::Contiguous});
   }
-  if (items_.size() == before) items_.push_back({Task::Guest, s, specs_[s].main, Memory::Contiguous});
+  if (items_.size() == before) items_.push_back({Task::TestedDevice, s, specs_[s].main, Memory::Contiguous});
 }
 
-void Row::list_items(const RowOptions& o) {
+void OperatorCheck::list_items(const OperatorCheckOptions& o) {
   const bool gradients = o.gradients && place_.slot == 0;
   core::DtypeMask claimed = core::parse_dtype_mask(op_.dtypes);
   for (std::size_t s = 0; s < specs_.size(); ++s) {
@@ -117,13 +118,14 @@ void Row::list_items(const RowOptions& o) {
     items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Contiguous});
     if (!addresses_storage(op_)) items_.push_back({Task::Gradients, s, tenon::kDouble, Memory::Transposed});
   }
-  auto valid = std::find_if(specs_.begin(), specs_.end(), [&](const Spec& s) { return works(op_, s); });
+  auto valid = std::find_if(specs_.begin(), specs_.end(), [&](const Spec& s) { return accepts_on_host(op_, s); });
   if (valid == specs_.end()) return;
   auto s = static_cast<std::size_t>(valid - specs_.begin());
-  auto last = std::find_if(specs_.rbegin(), specs_.rend(), [&](const Spec& spec) { return works(op_, spec); });
+  auto last =
+      std::find_if(specs_.rbegin(), specs_.rend(), [&](const Spec& spec) { return accepts_on_host(op_, spec); });
   auto other = static_cast<std::size_t>(specs_.rend() - last) - 1;
   if (other != s && place_.slot == 0) items_.push_back({Task::Whole, other, last->main, Memory::Contiguous});
-  if (o.guests && place_.slot != 0) list_guests(other);
+  if (o.tested_device && place_.slot != 0) list_tested_device(other);
   items_.push_back({Task::BadArguments, s, valid->main, Memory::Contiguous});
   items_.push_back({Task::OtherShapes, s, valid->main, Memory::Contiguous});
   for (ScalarType t : kDtypes) {
@@ -134,13 +136,13 @@ void Row::list_items(const RowOptions& o) {
   }
 }
 
-std::string Row::id_of(const Item& item) const {
+std::string OperatorCheck::id_of(const Item& item) const {
   const Spec& spec = item.task == Task::Refused ? refused_[item.spec] : specs_[item.spec];
   return core::join(op_.name, " ", kTaskNames[static_cast<int>(item.task)], item.task == Task::Cell ? "" : " ",
                     dtype_name(item.dtype), " ", name(item.memory), " (", spec.origin, ")");
 }
 
-Findings Row::findings_of(const Item& item) {
+Findings OperatorCheck::findings_of(const Item& item) {
   if (item.task == Task::Refused) return run_refused(op_, refused_[item.spec]);
   const Spec& spec = specs_[item.spec];
   Cell cell{op_, spec, item.dtype, item.memory, place_};
@@ -157,8 +159,8 @@ Findings Row::findings_of(const Item& item) {
       return run_other_shapes(cell, reference_);
     case Task::Whole:
       return run_whole(cell, reference_);
-    case Task::Guest:
-      return run_guest(cell);
+    case Task::TestedDevice:
+      return run_tested_device(cell);
     default:
       break;
   }
@@ -170,18 +172,19 @@ Findings Row::findings_of(const Item& item) {
   return out;
 }
 
-// A dtype that the row claims works in one sample at least.
-Findings Row::claims() const {
+// A dtype that the operator claims works in one sample at least.
+Findings OperatorCheck::claims() const {
   Findings out;
   for (ScalarType t : tried_) {
     if (!worked_.count(t)) {
-      out.failed(Property::Dtypes, core::join("the row claims ", dtype_name(t), " and refuses it in every sample"));
+      out.failed(Property::Dtypes,
+                 core::join("the operator claims ", dtype_name(t), " and refuses it in every sample"));
     }
   }
   return out;
 }
 
-void Row::run(int first, const oracle::Send& send) {
+void OperatorCheck::run(int first, const oracle::Send& send) {
   for (int i = first; i < static_cast<int>(items_.size()); ++i) {
     const Item& item = items_[static_cast<std::size_t>(i)];
     std::string id = id_of(item);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Launches on a device in the host's memory: each is over before it returns.
+// Synchronous launches on a device in host memory.
 #include <cstring>
 
 #include "plugin_cuda/device/launch.cuh"

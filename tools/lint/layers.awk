@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# Who may include whom: the block `parts` of docs/design/README.md, which says how it reads. A header and the source of
+# Who may include whom: the block `parts` of docs/design/README.md, which explains its format. A header and the source of
 # its name are one unit. A public header of core belongs to the folder of the source of its name, or to the one that
-# rooms.txt names it for.
-#   awk -f rooms.awk rooms.txt docs/design/README.md $(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
+# header_folders.txt names it for.
+#   awk -f layers.awk header_folders.txt docs/design/README.md $(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
 function complain(text) {
   print text
   bad = 1
 }
 
-# PART/[FOLDER/]STEM of a path or of an include; "" for what is no part of the tree.
+# PART/[FOLDER/]STEM of a path or of an include; "" for what is not in the tree.
 function unit_of(path,    stem) {
   sub(/^(abi|sdk|core|plugins|tenon)\/include\//, "", path)
   if (path ~ /^tenon\/(abi|sdk|core|plugins)\//) sub(/^tenon\//, "", path)
@@ -17,22 +17,22 @@ function unit_of(path,    stem) {
   sub(/\.[a-z]+$/, "", path)
   stem = path
   sub(/.*\//, "", stem)
-  if (path ~ /^core\/[^\/]*$/ && stem in room_of_stem) path = "core/" room_of_stem[stem] "/" stem
+  if (path ~ /^core\/[^\/]*$/ && stem in folder_of_stem) path = "core/" folder_of_stem[stem] "/" stem
   return path
 }
 function part_of(unit) { return substr(unit, 1, index(unit, "/") - 1) }
 # The folder of a unit within its part: "." for a file in no folder, unless it has a folder's name.
-function room_of(unit,    piece) {
-  if (split(unit, piece, "/") > 2 || (piece[1], piece[2]) in place) return piece[2]
+function folder_of(unit,    parts) {
+  if (split(unit, parts, "/") > 2 || (parts[1], parts[2]) in rank) return parts[2]
   return "."
 }
-function place_of(unit) {
-  return (part_of(unit), room_of(unit)) in place ? place[part_of(unit), room_of(unit)] : 1000
+function rank_of(unit) {
+  return (part_of(unit), folder_of(unit)) in rank ? rank[part_of(unit), folder_of(unit)] : 1000
 }
 
-FILENAME ~ /rooms\.txt$/ {
+FILENAME ~ /header_folders\.txt$/ {
   if ($0 ~ /^#/ || NF == 0) next
-  for (i = 2; i <= NF; ++i) room_of_stem[$i] = substr($1, 1, length($1) - 1)
+  for (i = 2; i <= NF; ++i) folder_of_stem[$i] = substr($1, 1, length($1) - 1)
   next
 }
 
@@ -45,11 +45,11 @@ FILENAME ~ /README\.md$/ {
     for (i = 2; i <= NF; ++i) {
       if ($i == "|") order = 1
       else if (order) {
-        ++n_rooms[part]
+        ++n_folders[part]
         n = split($i, joined, "+")
         for (j = 1; j <= n; ++j) {
-          place[part, joined[j]] = n_rooms[part]
-          if (n > 1) knotted[part, joined[j]] = 1
+          rank[part, joined[j]] = n_folders[part]
+          if (n > 1) mutual[part, joined[j]] = 1
         }
       }
       else may[part, $i] = 1
@@ -59,24 +59,24 @@ FILENAME ~ /README\.md$/ {
 }
 
 # Before the first source is read: the folders of core's public headers by the sources of their names.
-!looked {
-  looked = 1
+!headers_found {
+  headers_found = 1
   for (i = 3; i < ARGC; ++i) {
     if (ARGV[i] !~ /^core\/[a-z]+\/[a-z_]+\.cpp$/) continue
-    split(ARGV[i], piece, "/")
-    stem = piece[3]
+    split(ARGV[i], parts, "/")
+    stem = parts[3]
     sub(/\.cpp$/, "", stem)
-    if (!(stem in room_of_stem)) room_of_stem[stem] = piece[2]
+    if (!(stem in folder_of_stem)) folder_of_stem[stem] = parts[2]
   }
 }
 
 FNR == 1 {
   from = unit_of(FILENAME)
   part = part_of(from)
-  ordered = part in n_rooms
-  if (!(part in known)) complain(FILENAME ": no part of docs/design/README.md")
-  else if (ordered && (room_of(from) != "." || part == "core") && !place[part, room_of(from)]) {
-    complain(FILENAME ": its folder has no place in the order of docs/design/README.md")
+  ordered = part in n_folders
+  if (!(part in known)) complain(FILENAME ": is not a part in docs/design/README.md")
+  else if (ordered && (folder_of(from) != "." || part == "core") && !rank[part, folder_of(from)]) {
+    complain(FILENAME ": its folder is missing from the order of docs/design/README.md")
   }
 }
 
@@ -91,9 +91,9 @@ FNR == 1 {
     next
   }
   if (!ordered) next
-  if (place_of(to) > place_of(from)) {
-    complain(FILENAME ":" FNR ": " room_of(from) " includes " quoted[2] ", which is in a later folder")
-  } else if (to != from && !((from, to) in edge) && !((part, room_of(from)) in knotted)) {
+  if (rank_of(to) > rank_of(from)) {
+    complain(FILENAME ":" FNR ": " folder_of(from) " includes " quoted[2] ", which is in a later folder")
+  } else if (to != from && !((from, to) in edge) && !((part, folder_of(from)) in mutual)) {
     edge[from, to] = 1
     out[from]++
     in_[to]++
@@ -101,7 +101,7 @@ FNR == 1 {
   }
 }
 
-# Takes u away, with what it includes and what includes it.
+# Removes u and its edges.
 function remove(u,    v) {
   for (v in units) {
     if ((v, u) in edge) {
@@ -117,7 +117,7 @@ function remove(u,    v) {
 }
 
 END {
-  # What includes nothing that is left goes, and what nothing left includes; circles stay, and what lies between two.
+  # Removes every unit that includes nothing or that nothing includes, until only cycles and what connects them are left.
   do {
     gone = 0
     for (u in units) {
@@ -126,7 +126,7 @@ END {
       gone = 1
     }
   } while (gone)
-  for (u in units) circle = circle " " u
-  if (circle != "") complain("these include each other in a circle:" circle)
+  for (u in units) cycle = cycle " " u
+  if (cycle != "") complain("these include each other in a cycle:" cycle)
   exit bad
 }

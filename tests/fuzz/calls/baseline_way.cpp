@@ -7,30 +7,30 @@
 #include <cstring>
 #include <memory>
 
+#include "baseline.h"
 #include "compare.h"
 #include "known.h"
-#include "peer.h"
 #include "tools/check/reference.h"
 #include "ways.h"
 
 namespace tenon::fuzz {
 namespace {
 
-struct Peer {
-  peer_call_fn call = nullptr;
-  peer_release_fn release = nullptr;
-  Peer() {
+struct Baseline {
+  baseline_call_fn call = nullptr;
+  baseline_release_fn release = nullptr;
+  Baseline() {
     const char* module = std::getenv("TENON_FUZZ_TORCH");
     if (!module || !*module) return;
     void* library = dlopen(module, RTLD_NOW | RTLD_LOCAL);
     if (!library) throw ValueError(core::join("TENON_FUZZ_TORCH: ", dlerror()));
-    call = reinterpret_cast<peer_call_fn>(dlsym(library, "peer_call"));
-    release = reinterpret_cast<peer_release_fn>(dlsym(library, "peer_release"));
+    call = reinterpret_cast<baseline_call_fn>(dlsym(library, "baseline_call"));
+    release = reinterpret_cast<baseline_release_fn>(dlsym(library, "baseline_release"));
   }
 };
 
-const Peer& peer() {
-  static const Peer p;
+const Baseline& baseline() {
+  static const Baseline p;
   return p;
 }
 
@@ -40,7 +40,7 @@ bool asks_for_refusals() {
   return asked;
 }
 
-Impl tensor_of(const peer_tensor& t) {
+Impl tensor_of(const baseline_tensor& t) {
   if (t.ndim < 0) return {};
   Impl out = core::new_tensor("fuzz", core::dtype_from_abi(t.dtype), 0, 0, t.ndim, t.sizes);
   std::memcpy(out->host_data(), t.data, t.bytes);
@@ -58,32 +58,32 @@ std::string other_dtypes(const Results& ours, const Results& theirs) {
 
 }  // namespace
 
-bool has_peer() { return peer().call != nullptr; }
+bool has_baseline() { return baseline().call != nullptr; }
 
-std::string against_peer(const Call& call, const Answer& ours, bool loosely) {
+std::string compare_with_baseline(const Call& call, const Answer& ours, bool loosely) {
   const core::Op& op = call.op();
-  if (!has_peer() || !check::has_values(op) || call.spec().device_arg >= 0 || is_left_out(op, Way::Peer)) {
+  if (!has_baseline() || !check::has_values(op) || call.spec().device_arg >= 0 || is_left_out(op, Way::Baseline)) {
     return {};
   }
   Call::Arguments in = call.contiguous();
-  std::vector<peer_arg> args;
+  std::vector<baseline_arg> args;
   for (int i = 0; i < op.n_args; ++i) args.push_back({op.args[i].name, in.values[static_cast<std::size_t>(i)]});
   const std::string full = op.name, name = full.substr(0, full.find('.'));
   const std::string overload = name.size() == full.size() ? "" : full.substr(name.size() + 1);
-  const auto result = std::make_unique<peer_result>();
-  peer().call(name.c_str(), overload.c_str(), args.data(), op.n_args, result.get());
-  const std::unique_ptr<peer_result, peer_release_fn> released(result.get(), peer().release);
-  if (result->status == PEER_UNKNOWN) return {};
-  if (result->status == PEER_REFUSED) {
+  const auto result = std::make_unique<baseline_result>();
+  baseline().call(name.c_str(), overload.c_str(), args.data(), op.n_args, result.get());
+  const std::unique_ptr<baseline_result, baseline_release_fn> released(result.get(), baseline().release);
+  if (result->status == BASELINE_UNKNOWN) return {};
+  if (result->status == BASELINE_REFUSED) {
     if (ours.refused()) return tally("both refuse"), "";
     tally("only libtorch refuses");
     const std::string wrong = core::join("libtorch refuses: ", result->text);
-    return !asks_for_refusals() || is_known(call, Way::PeerRefuses, wrong) ? "" : wrong;
+    return !asks_for_refusals() || is_known(call, Way::BaselineRefuses, wrong) ? "" : wrong;
   }
   if (ours.refused()) {
     tally("only libtorch accepts");
     const std::string wrong = "libtorch accepts, here: " + ours.refusal;
-    return !asks_for_refusals() || is_known(call, Way::PeerAccepts, wrong) ? "" : wrong;
+    return !asks_for_refusals() || is_known(call, Way::BaselineAccepts, wrong) ? "" : wrong;
   }
   Results theirs;
   for (int i = 0; i < result->n; ++i) theirs.push_back({tensor_of(result->tensors[i]), {}});
@@ -93,17 +93,17 @@ std::string against_peer(const Call& call, const Answer& ours, bool loosely) {
   tally("against libtorch");
   std::string wrong = other_dtypes(ours.results, theirs);
   Call::Arguments plain = call.contiguous();
-  Nearness near = nearness(call, Way::Peer);
-  if (loosely) near = {near.units * 1000, near.of_operands, near.least_unit, true};
+  Nearness near = nearness(call, Way::Baseline);
+  if (loosely) near = {near.units * 1000, near.of_operands, near.min_unit, true};
   if (wrong.empty()) wrong = too_far(op, plain.values.data(), ours.results, theirs, near);
   if (!wrong.empty() && !call.mixed()) {
     Slack slack;
-    const Answer middle = widened(call, {}, 0, 0);
-    for (unsigned signs = 1; signs < 5; ++signs) widen(slack, widened(call, {}, 2, signs).results, middle.results);
+    const Answer middle = call_widened(call, {}, 0, 0);
+    for (unsigned signs = 1; signs < 5; ++signs) widen(slack, call_widened(call, {}, 2, signs).results, middle.results);
     wrong = other_dtypes(ours.results, theirs);
     if (wrong.empty()) wrong = too_far(op, plain.values.data(), ours.results, theirs, near, slack);
   }
-  return wrong.empty() || is_known(call, Way::Peer, wrong) ? "" : "libtorch: " + wrong;
+  return wrong.empty() || is_known(call, Way::Baseline, wrong) ? "" : "libtorch: " + wrong;
 }
 
 }  // namespace tenon::fuzz

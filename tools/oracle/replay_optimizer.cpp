@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Optimisers, step by step, and schedules.
+// Optimizers, step by step, and schedules.
 #include <cmath>
 
 #include "replay_training.h"
@@ -92,9 +92,9 @@ std::unique_ptr<optim::LRScheduler> schedule(const std::string& name, optim::Opt
 }
 
 // One step with the gradients of the case, which it must not change.
-std::string step(optim::Optimizer& optimiser, std::vector<Tensor>& params, const CaseFile& file, const json& grads) {
+std::string step(optim::Optimizer& optimizer, std::vector<Tensor>& params, const CaseFile& file, const json& grads) {
   for (std::size_t i = 0; i < params.size(); ++i) params[i].mutable_grad() = Tensor(file.tensor(grads[i]));
-  optimiser.step();
+  optimizer.step();
   for (std::size_t i = 0; i < params.size(); ++i) {
     const std::string wrong =
         compare_values(values_of(*params[i].grad().unsafeGetTensorImpl()), file.values(grads[i]), {});
@@ -105,16 +105,16 @@ std::string step(optim::Optimizer& optimiser, std::vector<Tensor>& params, const
 
 }  // namespace
 
-Outcome replay_optimiser(const CaseFile& file, const json& c) {
+Outcome replay_optimizer(const CaseFile& file, const json& c) {
   std::vector<Tensor> params;
   for (const auto& ref : c.at("start")) params.push_back(Tensor(file.tensor(ref)).set_requires_grad(true));
   const std::string name = c.at("optimiser");
-  const auto optimiser = build(name, params, c.at("options"));
-  if (!optimiser) return {Verdict::Skipped, "no optimiser named " + name};
+  const auto optimizer = build(name, params, c.at("options"));
+  if (!optimizer) return {Verdict::Skipped, "no optimizer named " + name};
   std::string wrong;
   int64_t at = 0;
   for (const auto& grads : c.at("gradients")) {
-    wrong = step(*optimiser, params, file, grads);
+    wrong = step(*optimizer, params, file, grads);
     const std::string key = std::to_string(++at);
     const bool known = c.at("after").contains(key);
     for (std::size_t i = 0; i < params.size() && known && wrong.empty(); ++i) {
