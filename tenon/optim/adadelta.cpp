@@ -31,12 +31,14 @@ void AdadeltaParamState::fields(FieldVisitor& visitor) {
   visitor.field("acc_delta", acc_delta());
 }
 
-void Adadelta::init_state(AdadeltaParamState& s, const Tensor& param, const AdadeltaOptions&) const {
+void Adadelta::init_state(AdadeltaParamState& s, const Tensor& param,
+                          const AdadeltaOptions&) const {
   s.square_avg(tenon::zeros_like(param));
   s.acc_delta(tenon::zeros_like(param));
 }
 
-void Adadelta::update_param(Tensor& param, const Tensor& grad, AdadeltaParamState& s, const AdadeltaOptions& o) const {
+void Adadelta::update_param(Tensor& param, const Tensor& grad, AdadeltaParamState& s,
+                            const AdadeltaOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   s.step(s.step() + 1);
   s.square_avg().mul_(o.rho()).addcmul_(g, g, 1 - o.rho());

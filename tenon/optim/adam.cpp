@@ -26,8 +26,10 @@ template <class Options>
 void AdamOptionsBase<Options>::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
   TENON_OPTIM_CHECK(eps() >= 0, "eps", eps());
-  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]", std::get<0>(betas()));
-  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]", std::get<1>(betas()));
+  TENON_OPTIM_CHECK(std::get<0>(betas()) >= 0 && std::get<0>(betas()) < 1, "betas[0]",
+                    std::get<0>(betas()));
+  TENON_OPTIM_CHECK(std::get<1>(betas()) >= 0 && std::get<1>(betas()) < 1, "betas[1]",
+                    std::get<1>(betas()));
   TENON_OPTIM_CHECK(weight_decay() >= 0, "weight_decay", weight_decay());
 }
 
@@ -37,8 +39,8 @@ void FusedAdamOptions<Options>::fields(FieldVisitor& visitor) {
   visitor.field("amsgrad", amsgrad());
 }
 
-// What the device counts is saved as if the host did. capturable is not saved: it says how a step runs, not what it
-// does.
+// What the device counts is saved as if the host did. capturable is not saved: it says how a step
+// runs, not what it does.
 template <class ParamState>
 void FusedAdamParamState<ParamState>::fields(FieldVisitor& visitor) {
   if (state_step().defined()) step(state_step().template item<int64_t>());
@@ -49,7 +51,8 @@ void FusedAdamParamState<ParamState>::fields(FieldVisitor& visitor) {
 }
 
 template <class Options, class ParamState>
-void FusedAdam<Options, ParamState>::update_all(ArrayRef<Optimizer::Item> items, const OptimizerOptions& options) {
+void FusedAdam<Options, ParamState>::update_all(ArrayRef<Optimizer::Item> items,
+                                                const OptimizerOptions& options) {
   constexpr bool kIsAdamW = std::is_same_v<Options, AdamWOptions>;
   constexpr auto update_fused = kIsAdamW ? tenon::_fused_adamw_ : tenon::_fused_adam_;
   constexpr auto update_by_operators = kIsAdamW ? decomp::_fused_adamw_ : decomp::_fused_adam_;
@@ -57,13 +60,14 @@ void FusedAdam<Options, ParamState>::update_all(ArrayRef<Optimizer::Item> items,
   Batches batches;
   for (const Optimizer::Item& item : items) {
     if (!item.state) item.state = this->first_state(item.param);
-    batches.add_adam(item.param, item.grad, static_cast<ParamState&>(*item.state), o.amsgrad(), o.capturable());
+    batches.add_adam(item.param, item.grad, static_cast<ParamState&>(*item.state), o.amsgrad(),
+                     o.capturable());
   }
   const auto [beta1, beta2] = o.betas();
   for (const Batch& b : batches) {
-    (b.fused ? update_fused : update_by_operators)(b.params, b.grads, b.states[0], b.states[1], b.states[2], b.counts,
-                                                   b.steps, o.lr(), beta1, beta2, o.weight_decay(), o.eps(),
-                                                   o.amsgrad(), false);
+    (b.fused ? update_fused : update_by_operators)(
+        b.params, b.grads, b.states[0], b.states[1], b.states[2], b.counts, b.steps, o.lr(), beta1,
+        beta2, o.weight_decay(), o.eps(), o.amsgrad(), false);
   }
 }
 

@@ -20,7 +20,8 @@ void Adamax::init_state(AdamaxParamState& s, const Tensor& param, const AdamaxOp
   s.exp_inf(tenon::zeros_like(param));
 }
 
-void Adamax::update_param(Tensor& param, const Tensor& grad, AdamaxParamState& s, const AdamaxOptions& o) const {
+void Adamax::update_param(Tensor& param, const Tensor& grad, AdamaxParamState& s,
+                          const AdamaxOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   const auto [beta1, beta2] = o.betas();
   refuse_capture(param, "its step is counted on the host");

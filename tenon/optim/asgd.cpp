@@ -36,7 +36,8 @@ void ASGD::init_state(ASGDParamState& s, const Tensor& param, const ASGDOptions&
   s.eta(o.lr());
 }
 
-void ASGD::update_param(Tensor& param, const Tensor& grad, ASGDParamState& s, const ASGDOptions& o) const {
+void ASGD::update_param(Tensor& param, const Tensor& grad, ASGDParamState& s,
+                        const ASGDOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   refuse_capture(param, "its step is counted on the host");
   s.step(s.step() + 1);

@@ -20,7 +20,8 @@ void RAdam::init_state(RAdamParamState& s, const Tensor& param, const RAdamOptio
   s.exp_avg_sq(tenon::zeros_like(param));
 }
 
-void RAdam::update_param(Tensor& param, const Tensor& grad, RAdamParamState& s, const RAdamOptions& o) const {
+void RAdam::update_param(Tensor& param, const Tensor& grad, RAdamParamState& s,
+                         const RAdamOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   const auto [beta1, beta2] = o.betas();
   refuse_capture(param, "its step is counted on the host");
@@ -35,7 +36,8 @@ void RAdam::update_param(Tensor& param, const Tensor& grad, RAdamParamState& s, 
     param.add_(s.exp_avg(), -o.lr() / correction1);
     return;
   }
-  const double rectified = std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
+  const double rectified =
+      std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
   const Tensor divisor = s.exp_avg_sq().sqrt().add_(o.eps());
   param.addcdiv_(s.exp_avg(), divisor, -o.lr() * rectified * std::sqrt(correction2) / correction1);
 }

@@ -39,7 +39,8 @@ void RMSprop::init_state(RMSpropParamState& s, const Tensor& param, const RMSpro
   s.square_avg(tenon::zeros_like(param));
 }
 
-void RMSprop::update_param(Tensor& param, const Tensor& grad, RMSpropParamState& s, const RMSpropOptions& o) const {
+void RMSprop::update_param(Tensor& param, const Tensor& grad, RMSpropParamState& s,
+                           const RMSpropOptions& o) const {
   const Tensor g = o.weight_decay() != 0 ? grad.add(param, o.weight_decay()) : grad;
   s.step(s.step() + 1);
   s.square_avg().mul_(o.alpha()).addcmul_(g, g, 1 - o.alpha());

@@ -21,8 +21,8 @@ void RpropOptions::fields(FieldVisitor& visitor) {
 
 void RpropOptions::check() const {
   TENON_OPTIM_CHECK(lr() >= 0, "lr", lr());
-  TENON_OPTIM_CHECK(std::get<0>(etas()) > 0 && std::get<0>(etas()) < 1 && std::get<1>(etas()) > 1, "etas",
-                    std::get<0>(etas()));
+  TENON_OPTIM_CHECK(std::get<0>(etas()) > 0 && std::get<0>(etas()) < 1 && std::get<1>(etas()) > 1,
+                    "etas", std::get<0>(etas()));
 }
 
 void RpropParamState::fields(FieldVisitor& visitor) {
@@ -36,12 +36,14 @@ void Rprop::init_state(RpropParamState& s, const Tensor& param, const RpropOptio
   s.step_size(tenon::full_like(param, o.lr()));
 }
 
-void Rprop::update_param(Tensor& param, const Tensor& grad, RpropParamState& s, const RpropOptions& o) const {
+void Rprop::update_param(Tensor& param, const Tensor& grad, RpropParamState& s,
+                         const RpropOptions& o) const {
   const auto [less, more] = o.etas();
   const auto [min_step, max_step] = o.step_sizes();
   s.step(s.step() + 1);
   const Tensor sign = grad.mul(s.prev()).sign_();
-  const Tensor factor = tenon::ones_like(sign).masked_fill_(sign > 0, more).masked_fill_(sign < 0, less);
+  const Tensor factor =
+      tenon::ones_like(sign).masked_fill_(sign > 0, more).masked_fill_(sign < 0, less);
   s.step_size().mul_(factor).clamp_(min_step, max_step);
   // A step that went too far is not undone, but the next one starts over.
   const Tensor g = grad.masked_fill(sign < 0, 0);

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// TENON_ARG(T, name): one field of an options struct, read by name(), set by name(value), which returns the struct
-// so that calls chain. A default follows the macro: TENON_ARG(bool, bias) = true;
+// TENON_ARG(T, name): one field of an options struct, read by name(), set by name(value), which
+// returns the struct so that calls chain. A default follows the macro: TENON_ARG(bool, bias) =
+// true;
 //
-// TENON_ARG_OF(Struct, T, name): the same in a base class that several structs share; name(value) returns the Struct
-// that derives from it.
+// TENON_ARG_OF(Struct, T, name): the same in a base class that several structs share; name(value)
+// returns the Struct that derives from it.
 #pragma once
 
 #include <utility>

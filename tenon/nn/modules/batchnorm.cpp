@@ -12,14 +12,19 @@ namespace nn {
 
 namespace detail {
 
-void NormState::make(Module& module, int64_t num_features, bool affine, bool with_bias, bool track) {
-  weight = module.register_parameter("weight", affine ? tenon::ones({num_features}) : Tensor(), affine);
+void NormState::make(Module& module, int64_t num_features, bool affine, bool with_bias,
+                     bool track) {
+  weight =
+      module.register_parameter("weight", affine ? tenon::ones({num_features}) : Tensor(), affine);
   with_bias = with_bias && affine;
-  bias = module.register_parameter("bias", with_bias ? tenon::zeros({num_features}) : Tensor(), with_bias);
-  running_mean = module.register_buffer("running_mean", track ? tenon::zeros({num_features}) : Tensor());
-  running_var = module.register_buffer("running_var", track ? tenon::ones({num_features}) : Tensor());
-  num_batches_tracked =
-      module.register_buffer("num_batches_tracked", track ? tenon::zeros({}, TensorOptions().dtype(kLong)) : Tensor());
+  bias = module.register_parameter("bias", with_bias ? tenon::zeros({num_features}) : Tensor(),
+                                   with_bias);
+  running_mean =
+      module.register_buffer("running_mean", track ? tenon::zeros({num_features}) : Tensor());
+  running_var =
+      module.register_buffer("running_var", track ? tenon::ones({num_features}) : Tensor());
+  num_batches_tracked = module.register_buffer(
+      "num_batches_tracked", track ? tenon::zeros({}, TensorOptions().dtype(kLong)) : Tensor());
 }
 
 void NormState::reset_statistics() {
@@ -29,7 +34,8 @@ void NormState::reset_statistics() {
   num_batches_tracked.zero_();
 }
 
-Tensor batch_norm_forward(NormState& s, const BatchNormOptions& options, bool training, const Tensor& input) {
+Tensor batch_norm_forward(NormState& s, const BatchNormOptions& options, bool training,
+                          const Tensor& input) {
   std::optional<double> momentum = options.momentum();
   if (training && s.num_batches_tracked.defined()) {
     s.num_batches_tracked.add_(1);
@@ -46,29 +52,33 @@ Tensor batch_norm_forward(NormState& s, const BatchNormOptions& options, bool tr
                                     .eps(options.eps()));
 }
 
-Tensor instance_norm_forward(NormState& s, const InstanceNormOptions& options, bool training, const Tensor& input,
-                             int64_t batched_rank) {
+Tensor instance_norm_forward(NormState& s, const InstanceNormOptions& options, bool training,
+                             const Tensor& input, int64_t batched_rank) {
   const bool single = input.dim() == batched_rank - 1;
-  TENON_CHECK(single || input.dim() == batched_rank, ValueError, "InstanceNorm", batched_rank - 2, "d: expected ",
-              batched_rank - 1, "-D or ", batched_rank, "-D input, got ", input.dim(), "-D");
-  const Tensor result = functional::instance_norm(single ? input.unsqueeze(0) : input,
-                                                  functional::InstanceNormFuncOptions()
-                                                      .running_mean(s.running_mean)
-                                                      .running_var(s.running_var)
-                                                      .weight(s.weight)
-                                                      .bias(s.bias)
-                                                      .use_input_stats(training || !options.track_running_stats())
-                                                      .momentum(options.momentum())
-                                                      .eps(options.eps()));
+  TENON_CHECK(single || input.dim() == batched_rank, ValueError, "InstanceNorm", batched_rank - 2,
+              "d: expected ", batched_rank - 1, "-D or ", batched_rank, "-D input, got ",
+              input.dim(), "-D");
+  const Tensor result =
+      functional::instance_norm(single ? input.unsqueeze(0) : input,
+                                functional::InstanceNormFuncOptions()
+                                    .running_mean(s.running_mean)
+                                    .running_var(s.running_var)
+                                    .weight(s.weight)
+                                    .bias(s.bias)
+                                    .use_input_stats(training || !options.track_running_stats())
+                                    .momentum(options.momentum())
+                                    .eps(options.eps()));
   return single ? result.squeeze(0) : result;
 }
 
 namespace {
 
 template <std::size_t D, class Options, class Momentum>
-void print_norm(std::ostream& stream, const char* family, const Options& options, const Momentum& momentum) {
+void print_norm(std::ostream& stream, const char* family, const Options& options,
+                const Momentum& momentum) {
   stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << options.num_features()
-         << ", eps=" << options.eps() << ", momentum=" << momentum << ", affine=" << options.affine()
+         << ", eps=" << options.eps() << ", momentum=" << momentum
+         << ", affine=" << options.affine()
          << ", track_running_stats=" << options.track_running_stats() << ")";
 }
 
@@ -77,7 +87,8 @@ void check_batch_norm_rank(const Tensor& input) {
   constexpr int64_t high = D + 2, low = D == 1 ? 2 : high;
   const bool ok = input.dim() >= low && input.dim() <= high;
   TENON_CHECK(ok, ValueError, "BatchNorm", D, "d: expected ",
-              low == high ? core::join(low) : core::join(low, "-D or ", high), "-D input, got ", input.dim(), "-D");
+              low == high ? core::join(low) : core::join(low, "-D or ", high), "-D input, got ",
+              input.dim(), "-D");
 }
 
 }  // namespace
@@ -90,7 +101,8 @@ Tensor BatchNormImplBase<D, Derived>::forward(const Tensor& input) {
 }
 template <std::size_t D, class Derived>
 void BatchNormImplBase<D, Derived>::pretty_print(std::ostream& stream) const {
-  detail::print_norm<D>(stream, "BatchNorm", options, options.momentum() ? core::join(*options.momentum()) : "none");
+  detail::print_norm<D>(stream, "BatchNorm", options,
+                        options.momentum() ? core::join(*options.momentum()) : "none");
 }
 template class BatchNormImplBase<1, BatchNorm1dImpl>;
 template class BatchNormImplBase<2, BatchNorm2dImpl>;

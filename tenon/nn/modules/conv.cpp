@@ -28,17 +28,17 @@ functional::PadFuncOptions::mode_t pad_mode(PadMode mode) {
 template <std::size_t D, class Options>
 void check_channels(const char* family, const Options& o) {
   TENON_CHECK(o.in_channels() > 0 && o.out_channels() > 0 && o.groups() > 0, ValueError, family, D,
-              "d: in_channels, out_channels and groups must be positive, got ", o.in_channels(), ", ", o.out_channels(),
-              " and ", o.groups());
-  TENON_CHECK(o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, ValueError, family, D,
-              "d: groups=", o.groups(), " must divide in_channels=", o.in_channels(),
+              "d: in_channels, out_channels and groups must be positive, got ", o.in_channels(),
+              ", ", o.out_channels(), " and ", o.groups());
+  TENON_CHECK(o.in_channels() % o.groups() == 0 && o.out_channels() % o.groups() == 0, ValueError,
+              family, D, "d: groups=", o.groups(), " must divide in_channels=", o.in_channels(),
               " and out_channels=", o.out_channels());
 }
 
 // Weight [first, second / groups, kernel...]; registers both and draws them.
 template <class Impl, std::size_t D>
-void make(Impl& m, int64_t first, int64_t second, const ExpandingArray<D>& kernel, int64_t out_channels,
-          bool with_bias) {
+void make(Impl& m, int64_t first, int64_t second, const ExpandingArray<D>& kernel,
+          int64_t out_channels, bool with_bias) {
   std::vector<int64_t> shape = {first, second};
   shape.insert(shape.end(), kernel->begin(), kernel->end());
   m.weight = m.register_parameter("weight", tenon::empty(shape));
@@ -66,8 +66,10 @@ bool all(const ExpandingArray<D>& values, int64_t wanted) {
 template <std::size_t D>
 void check(const char* family, const ConvOptions<D>& o) {
   check_channels<D>(family, o);
-  TENON_CHECK(o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1), ValueError,
-              family, D, "d: padding 'same' needs a stride of 1, got ", core::text(IntArrayRef(o.stride())));
+  TENON_CHECK(
+      o.padding().kind() != nn::detail::ConvPadding<D>::Kind::kSame || all<D>(o.stride(), 1),
+      ValueError, family, D, "d: padding 'same' needs a stride of 1, got ",
+      core::text(IntArrayRef(o.stride())));
 }
 template <std::size_t D>
 void check(const char* family, const ConvTransposeOptions<D>& o) {
@@ -76,8 +78,8 @@ void check(const char* family, const ConvTransposeOptions<D>& o) {
 
 template <std::size_t D, class Options>
 void print_common(std::ostream& stream, const char* family, const Options& o) {
-  stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << o.in_channels() << ", " << o.out_channels()
-         << ", kernel_size=" << core::join(IntArrayRef(o.kernel_size()))
+  stream << std::boolalpha << "tenon::nn::" << family << D << "d(" << o.in_channels() << ", "
+         << o.out_channels() << ", kernel_size=" << core::join(IntArrayRef(o.kernel_size()))
          << ", stride=" << core::join(IntArrayRef(o.stride()));
 }
 
@@ -108,7 +110,8 @@ template <std::size_t D>
 void print(std::ostream& stream, const ConvTransposeOptions<D>& o) {
   print_common<D>(stream, "ConvTranspose", o);
   if (!all<D>(o.padding(), 0)) stream << ", padding=" << core::join(IntArrayRef(o.padding()));
-  if (!all<D>(o.output_padding(), 0)) stream << ", output_padding=" << core::join(IntArrayRef(o.output_padding()));
+  if (!all<D>(o.output_padding(), 0))
+    stream << ", output_padding=" << core::join(IntArrayRef(o.output_padding()));
   print_rest<D>(stream, o);
 }
 
@@ -133,7 +136,8 @@ Tensor padded(const Tensor& input, const ConvOptions<D>& o, functional::ConvFunc
     call->padding(o.padding());
     return input;
   }
-  return functional::pad(input, functional::PadFuncOptions(border(o)).mode(pad_mode(o.padding_mode())));
+  return functional::pad(input,
+                         functional::PadFuncOptions(border(o)).mode(pad_mode(o.padding_mode())));
 }
 
 // The output padding that leads to output_size; without one, that of the options.
@@ -142,17 +146,18 @@ ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArr
                                  const ConvTransposeOptions<D>& o) {
   if (!output_size) return o.output_padding();
   const std::size_t skip = output_size->size() == D ? 0 : output_size->size() - D;
-  TENON_CHECK(output_size->size() == D || output_size->size() == D + 2, ValueError, "ConvTranspose", D,
-              "d: output_size must have ", D, " or ", D + 2, " numbers, got ", output_size->size());
+  TENON_CHECK(output_size->size() == D || output_size->size() == D + 2, ValueError, "ConvTranspose",
+              D, "d: output_size must have ", D, " or ", D + 2, " numbers, got ",
+              output_size->size());
   std::array<int64_t, D> out;
   for (std::size_t i = 0; i < D; ++i) {
     const int64_t size = input.size(static_cast<int64_t>(i) - static_cast<int64_t>(D));
-    const int64_t min_size =
-        (size - 1) * (*o.stride())[i] - 2 * (*o.padding())[i] + (*o.dilation())[i] * ((*o.kernel_size())[i] - 1) + 1;
+    const int64_t min_size = (size - 1) * (*o.stride())[i] - 2 * (*o.padding())[i] +
+                             (*o.dilation())[i] * ((*o.kernel_size())[i] - 1) + 1;
     out[i] = (*output_size)[skip + i] - min_size;
-    TENON_CHECK(out[i] >= 0 && out[i] < (*o.stride())[i], ValueError, "ConvTranspose", D, "d: output_size ",
-                *output_size, " is out of reach in dimension ", i, ": allowed [", min_size, ", ",
-                min_size + (*o.stride())[i] - 1, "]");
+    TENON_CHECK(out[i] >= 0 && out[i] < (*o.stride())[i], ValueError, "ConvTranspose", D,
+                "d: output_size ", *output_size, " is out of reach in dimension ", i, ": allowed [",
+                min_size, ", ", min_size + (*o.stride())[i] - 1, "]");
   }
   return ExpandingArray<D>(out);
 }
@@ -162,8 +167,8 @@ ExpandingArray<D> output_padding(const Tensor& input, const std::optional<IntArr
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset() {
   check("Conv", options);
-  make(*this, options.out_channels(), options.in_channels() / options.groups(), options.kernel_size(),
-       options.out_channels(), options.bias());
+  make(*this, options.out_channels(), options.in_channels() / options.groups(),
+       options.kernel_size(), options.out_channels(), options.bias());
 }
 template <std::size_t D, class Derived>
 void ConvNdImpl<D, Derived>::reset_parameters() {
@@ -180,7 +185,8 @@ template class ConvNdImpl<3, Conv3dImpl>;
 namespace {
 
 template <class Call, std::size_t D>
-Tensor run_conv(Call&& conv, const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions<D>& o) {
+Tensor run_conv(Call&& conv, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                const ConvOptions<D>& o) {
   functional::ConvFuncOptions<D> call;
   call.bias(bias).stride(o.stride()).dilation(o.dilation()).groups(o.groups());
   const Tensor x = padded<D>(input, o, &call);
@@ -189,17 +195,24 @@ Tensor run_conv(Call&& conv, const Tensor& input, const Tensor& weight, const Te
 
 }  // namespace
 
-Tensor Conv1dImpl::forward(const Tensor& input) { return run_conv(functional::conv1d, input, weight, bias, options); }
-Tensor Conv2dImpl::forward(const Tensor& input) { return run_conv(functional::conv2d, input, weight, bias, options); }
-Tensor Conv3dImpl::forward(const Tensor& input) { return run_conv(functional::conv3d, input, weight, bias, options); }
+Tensor Conv1dImpl::forward(const Tensor& input) {
+  return run_conv(functional::conv1d, input, weight, bias, options);
+}
+Tensor Conv2dImpl::forward(const Tensor& input) {
+  return run_conv(functional::conv2d, input, weight, bias, options);
+}
+Tensor Conv3dImpl::forward(const Tensor& input) {
+  return run_conv(functional::conv3d, input, weight, bias, options);
+}
 
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset() {
   check("ConvTranspose", options);
-  TENON_CHECK(options.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose", D,
-              "d: padding_mode may only be kZeros, got ", enumtype::get_enum_name(options.padding_mode()));
-  make(*this, options.in_channels(), options.out_channels() / options.groups(), options.kernel_size(),
-       options.out_channels(), options.bias());
+  TENON_CHECK(options.padding_mode().template is<enumtype::kZeros>(), ValueError, "ConvTranspose",
+              D, "d: padding_mode may only be kZeros, got ",
+              enumtype::get_enum_name(options.padding_mode()));
+  make(*this, options.in_channels(), options.out_channels() / options.groups(),
+       options.kernel_size(), options.out_channels(), options.bias());
 }
 template <std::size_t D, class Derived>
 void ConvTransposeNdImpl<D, Derived>::reset_parameters() {
@@ -216,9 +229,9 @@ template class ConvTransposeNdImpl<3, ConvTranspose3dImpl>;
 namespace {
 
 template <std::size_t D>
-functional::ConvTransposeFuncOptions<D> transpose_call(const Tensor& input,
-                                                       const std::optional<IntArrayRef>& output_size,
-                                                       const Tensor& bias, const ConvTransposeOptions<D>& o) {
+functional::ConvTransposeFuncOptions<D> transpose_call(
+    const Tensor& input, const std::optional<IntArrayRef>& output_size, const Tensor& bias,
+    const ConvTransposeOptions<D>& o) {
   return functional::ConvTransposeFuncOptions<D>()
       .bias(bias)
       .stride(o.stride())
@@ -230,14 +243,20 @@ functional::ConvTransposeFuncOptions<D> transpose_call(const Tensor& input,
 
 }  // namespace
 
-Tensor ConvTranspose1dImpl::forward(const Tensor& input, const std::optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose1d(input, weight, transpose_call(input, output_size, bias, options));
+Tensor ConvTranspose1dImpl::forward(const Tensor& input,
+                                    const std::optional<IntArrayRef>& output_size) {
+  return functional::conv_transpose1d(input, weight,
+                                      transpose_call(input, output_size, bias, options));
 }
-Tensor ConvTranspose2dImpl::forward(const Tensor& input, const std::optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose2d(input, weight, transpose_call(input, output_size, bias, options));
+Tensor ConvTranspose2dImpl::forward(const Tensor& input,
+                                    const std::optional<IntArrayRef>& output_size) {
+  return functional::conv_transpose2d(input, weight,
+                                      transpose_call(input, output_size, bias, options));
 }
-Tensor ConvTranspose3dImpl::forward(const Tensor& input, const std::optional<IntArrayRef>& output_size) {
-  return functional::conv_transpose3d(input, weight, transpose_call(input, output_size, bias, options));
+Tensor ConvTranspose3dImpl::forward(const Tensor& input,
+                                    const std::optional<IntArrayRef>& output_size) {
+  return functional::conv_transpose3d(input, weight,
+                                      transpose_call(input, output_size, bias, options));
 }
 
 }  // namespace nn

@@ -18,15 +18,16 @@ FuncOptions call_options(const DropoutOptions& options, bool training) {
 }
 
 void print_dropout(std::ostream& stream, const char* name, const DropoutOptions& options) {
-  stream << std::boolalpha << "tenon::nn::" << name << "(p=" << options.p() << ", inplace=" << options.inplace() << ")";
+  stream << std::boolalpha << "tenon::nn::" << name << "(p=" << options.p()
+         << ", inplace=" << options.inplace() << ")";
 }
 
 }  // namespace
 
 template <class Derived>
 DropoutImplBase<Derived>::DropoutImplBase(const DropoutOptions& options_) : options(options_) {
-  TENON_CHECK(options.p() >= 0 && options.p() <= 1, ValueError, "dropout probability must be within 0 and 1, got ",
-              options.p());
+  TENON_CHECK(options.p() >= 0 && options.p() <= 1, ValueError,
+              "dropout probability must be within 0 and 1, got ", options.p());
 }
 template class DropoutImplBase<DropoutImpl>;
 template class DropoutImplBase<Dropout1dImpl>;
@@ -36,34 +37,48 @@ template class DropoutImplBase<AlphaDropoutImpl>;
 template class DropoutImplBase<FeatureAlphaDropoutImpl>;
 
 Tensor DropoutImpl::forward(Tensor input) {
-  return functional::dropout(std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+  return functional::dropout(std::move(input),
+                             call_options<functional::DropoutFuncOptions>(options, is_training()));
 }
-void DropoutImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout", options); }
+void DropoutImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "Dropout", options);
+}
 
 Tensor Dropout1dImpl::forward(Tensor input) {
-  return functional::dropout1d(std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+  return functional::dropout1d(
+      std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
 }
-void Dropout1dImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout1d", options); }
+void Dropout1dImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "Dropout1d", options);
+}
 
 Tensor Dropout2dImpl::forward(Tensor input) {
-  return functional::dropout2d(std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+  return functional::dropout2d(
+      std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
 }
-void Dropout2dImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout2d", options); }
+void Dropout2dImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "Dropout2d", options);
+}
 
 Tensor Dropout3dImpl::forward(Tensor input) {
-  return functional::dropout3d(std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
+  return functional::dropout3d(
+      std::move(input), call_options<functional::DropoutFuncOptions>(options, is_training()));
 }
-void Dropout3dImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "Dropout3d", options); }
+void Dropout3dImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "Dropout3d", options);
+}
 
 Tensor AlphaDropoutImpl::forward(Tensor input) {
-  return functional::alpha_dropout(std::move(input),
-                                   call_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
+  return functional::alpha_dropout(
+      std::move(input), call_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
 }
-void AlphaDropoutImpl::pretty_print(std::ostream& stream) const { print_dropout(stream, "AlphaDropout", options); }
+void AlphaDropoutImpl::pretty_print(std::ostream& stream) const {
+  print_dropout(stream, "AlphaDropout", options);
+}
 
 Tensor FeatureAlphaDropoutImpl::forward(Tensor input) {
-  return functional::feature_alpha_dropout(std::move(input),
-                                           call_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
+  return functional::feature_alpha_dropout(
+      std::move(input), call_options<functional::AlphaDropoutFuncOptions>(options, is_training()));
 }
 void FeatureAlphaDropoutImpl::pretty_print(std::ostream& stream) const {
   print_dropout(stream, "FeatureAlphaDropout", options);

@@ -24,8 +24,8 @@ functional::PadFuncOptions call(const ExpandingArray<N>& padding) {
 
 template <std::size_t D>
 void check_rank(const char* family, const Tensor& input) {
-  TENON_CHECK(input.dim() == D + 1 || input.dim() == D + 2, ValueError, family, D, "d: expected ", D + 1, "-D or ",
-              D + 2, "-D input, got ", input.dim(), "-D");
+  TENON_CHECK(input.dim() == D + 1 || input.dim() == D + 2, ValueError, family, D, "d: expected ",
+              D + 1, "-D or ", D + 2, "-D input, got ", input.dim(), "-D");
 }
 
 }  // namespace

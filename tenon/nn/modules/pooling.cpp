@@ -40,30 +40,43 @@ void print_sizes(std::ostream& stream, const char* family, const Sizes& sizes) {
 template <std::size_t D, class Derived>
 void AvgPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_window<D>(stream, "AvgPool", options);
-  stream << ", padding=" << core::join(IntArrayRef(options.padding())) << ", ceil_mode=" << options.ceil_mode() << ")";
+  stream << ", padding=" << core::join(IntArrayRef(options.padding()))
+         << ", ceil_mode=" << options.ceil_mode() << ")";
 }
 template class AvgPoolImpl<1, AvgPool1dImpl>;
 template class AvgPoolImpl<2, AvgPool2dImpl>;
 template class AvgPoolImpl<3, AvgPool3dImpl>;
 
-Tensor AvgPool1dImpl::forward(const Tensor& input) { return functional::avg_pool1d(input, options); }
-Tensor AvgPool2dImpl::forward(const Tensor& input) { return functional::avg_pool2d(input, options); }
-Tensor AvgPool3dImpl::forward(const Tensor& input) { return functional::avg_pool3d(input, options); }
+Tensor AvgPool1dImpl::forward(const Tensor& input) {
+  return functional::avg_pool1d(input, options);
+}
+Tensor AvgPool2dImpl::forward(const Tensor& input) {
+  return functional::avg_pool2d(input, options);
+}
+Tensor AvgPool3dImpl::forward(const Tensor& input) {
+  return functional::avg_pool3d(input, options);
+}
 
 template <std::size_t D, class Derived>
 void MaxPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
   print_window<D>(stream, "MaxPool", options);
   stream << ", padding=" << core::join(IntArrayRef(options.padding()))
-         << ", dilation=" << core::join(IntArrayRef(options.dilation())) << ", ceil_mode=" << options.ceil_mode()
-         << ")";
+         << ", dilation=" << core::join(IntArrayRef(options.dilation()))
+         << ", ceil_mode=" << options.ceil_mode() << ")";
 }
 template class MaxPoolImpl<1, MaxPool1dImpl>;
 template class MaxPoolImpl<2, MaxPool2dImpl>;
 template class MaxPoolImpl<3, MaxPool3dImpl>;
 
-Tensor MaxPool1dImpl::forward(const Tensor& input) { return functional::max_pool1d(input, options); }
-Tensor MaxPool2dImpl::forward(const Tensor& input) { return functional::max_pool2d(input, options); }
-Tensor MaxPool3dImpl::forward(const Tensor& input) { return functional::max_pool3d(input, options); }
+Tensor MaxPool1dImpl::forward(const Tensor& input) {
+  return functional::max_pool1d(input, options);
+}
+Tensor MaxPool2dImpl::forward(const Tensor& input) {
+  return functional::max_pool2d(input, options);
+}
+Tensor MaxPool3dImpl::forward(const Tensor& input) {
+  return functional::max_pool3d(input, options);
+}
 std::tuple<Tensor, Tensor> MaxPool1dImpl::forward_with_indices(const Tensor& input) {
   return functional::max_pool1d_with_indices(input, options);
 }
@@ -82,9 +95,15 @@ template class AdaptiveAvgPoolImpl<1, AdaptiveAvgPool1dImpl>;
 template class AdaptiveAvgPoolImpl<2, AdaptiveAvgPool2dImpl>;
 template class AdaptiveAvgPoolImpl<3, AdaptiveAvgPool3dImpl>;
 
-Tensor AdaptiveAvgPool1dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool1d(input, options); }
-Tensor AdaptiveAvgPool2dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool2d(input, options); }
-Tensor AdaptiveAvgPool3dImpl::forward(const Tensor& input) { return functional::adaptive_avg_pool3d(input, options); }
+Tensor AdaptiveAvgPool1dImpl::forward(const Tensor& input) {
+  return functional::adaptive_avg_pool1d(input, options);
+}
+Tensor AdaptiveAvgPool2dImpl::forward(const Tensor& input) {
+  return functional::adaptive_avg_pool2d(input, options);
+}
+Tensor AdaptiveAvgPool3dImpl::forward(const Tensor& input) {
+  return functional::adaptive_avg_pool3d(input, options);
+}
 
 template <std::size_t D, class Derived>
 void AdaptiveMaxPoolImpl<D, Derived>::pretty_print(std::ostream& stream) const {
@@ -94,9 +113,15 @@ template class AdaptiveMaxPoolImpl<1, AdaptiveMaxPool1dImpl>;
 template class AdaptiveMaxPoolImpl<2, AdaptiveMaxPool2dImpl>;
 template class AdaptiveMaxPoolImpl<3, AdaptiveMaxPool3dImpl>;
 
-Tensor AdaptiveMaxPool1dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool1d(input, options); }
-Tensor AdaptiveMaxPool2dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool2d(input, options); }
-Tensor AdaptiveMaxPool3dImpl::forward(const Tensor& input) { return functional::adaptive_max_pool3d(input, options); }
+Tensor AdaptiveMaxPool1dImpl::forward(const Tensor& input) {
+  return functional::adaptive_max_pool1d(input, options);
+}
+Tensor AdaptiveMaxPool2dImpl::forward(const Tensor& input) {
+  return functional::adaptive_max_pool2d(input, options);
+}
+Tensor AdaptiveMaxPool3dImpl::forward(const Tensor& input) {
+  return functional::adaptive_max_pool3d(input, options);
+}
 std::tuple<Tensor, Tensor> AdaptiveMaxPool1dImpl::forward_with_indices(const Tensor& input) {
   return functional::adaptive_max_pool1d_with_indices(input, options);
 }

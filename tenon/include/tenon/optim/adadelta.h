@@ -41,7 +41,8 @@ class TENON_API Adadelta : public SerialOptimizer<AdadeltaOptions, AdadeltaParam
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(AdadeltaParamState& state, const Tensor& param, const AdadeltaOptions& options) const override;
+  void init_state(AdadeltaParamState& state, const Tensor& param,
+                  const AdadeltaOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, AdadeltaParamState& state,
                     const AdadeltaOptions& options) const override;
 };

@@ -41,7 +41,8 @@ class TENON_API Adagrad : public SerialOptimizer<AdagradOptions, AdagradParamSta
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(AdagradParamState& state, const Tensor& param, const AdagradOptions& options) const override;
+  void init_state(AdagradParamState& state, const Tensor& param,
+                  const AdagradOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, AdagradParamState& state,
                     const AdagradOptions& options) const override;
   bool takes_layouts() const override { return true; }

@@ -22,8 +22,8 @@ struct TENON_API AdamOptionsBase : public OptimizerCloneableOptions<Options> {
   TENON_ARG_OF(Options, betas_t, betas) = std::make_tuple(0.9, 0.999);
   // Keeps the divisor away from zero.
   TENON_ARG_OF(Options, double, eps) = 1e-8;
-  // This times the parameter is added to the gradient. Of AdamW: the parameter shrinks by lr times this, apart from
-  // the gradient.
+  // This times the parameter is added to the gradient. Of AdamW: the parameter shrinks by lr times
+  // this, apart from the gradient.
   TENON_ARG_OF(Options, double, weight_decay);
 
  public:
@@ -37,8 +37,8 @@ struct TENON_API FusedAdamOptions : public AdamOptionsBase<Options> {
   using AdamOptionsBase<Options>::AdamOptionsBase;
   // Divides by the largest mean of squares so far.
   TENON_ARG_OF(Options, bool, amsgrad) = false;
-  // The device counts the steps, so that a step captured in a graph counts in its replays. Its learning rate is that
-  // of the capture.
+  // The device counts the steps, so that a step captured in a graph counts in its replays. Its
+  // learning rate is that of the capture.
   TENON_ARG_OF(Options, bool, capturable) = false;
 
  public:

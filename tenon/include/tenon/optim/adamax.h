@@ -29,7 +29,8 @@ class TENON_API Adamax : public SerialOptimizer<AdamaxOptions, AdamaxParamState>
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(AdamaxParamState& state, const Tensor& param, const AdamaxOptions& options) const override;
+  void init_state(AdamaxParamState& state, const Tensor& param,
+                  const AdamaxOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, AdamaxParamState& state,
                     const AdamaxOptions& options) const override;
 };

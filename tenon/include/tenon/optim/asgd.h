@@ -45,7 +45,8 @@ class TENON_API ASGD : public SerialOptimizer<ASGDOptions, ASGDParamState> {
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(ASGDParamState& state, const Tensor& param, const ASGDOptions& options) const override;
+  void init_state(ASGDParamState& state, const Tensor& param,
+                  const ASGDOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, ASGDParamState& state,
                     const ASGDOptions& options) const override;
 };

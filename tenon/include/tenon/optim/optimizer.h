@@ -99,7 +99,8 @@ class TENON_API Optimizer {
   using LossClosure = FunctionRef<Tensor()>;
   using StateMap = std::unordered_map<void*, std::unique_ptr<OptimizerParamState>>;
 
-  Optimizer(const std::vector<OptimizerParamGroup>& param_groups, std::unique_ptr<OptimizerOptions> defaults);
+  Optimizer(const std::vector<OptimizerParamGroup>& param_groups,
+            std::unique_ptr<OptimizerOptions> defaults);
   Optimizer(std::vector<Tensor> parameters, std::unique_ptr<OptimizerOptions> defaults);
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
@@ -107,11 +108,13 @@ class TENON_API Optimizer {
   Optimizer& operator=(Optimizer&&) = default;
   virtual ~Optimizer();
 
-  // ValueError: an empty list, a parameter that is not a leaf, does not require grad or is in a group already.
+  // ValueError: an empty list, a parameter that is not a leaf, does not require grad or is in a
+  // group already.
   void add_param_group(const OptimizerParamGroup& param_group);
   void add_parameters(const std::vector<Tensor>& parameters);
 
-  // Parameters without a gradient are left as they are. Returns the loss of the closure, if one is given.
+  // Parameters without a gradient are left as they are. Returns the loss of the closure, if one is
+  // given.
   virtual Tensor step(LossClosure closure = nullptr);
   void zero_grad(bool set_to_none = true);
 
@@ -164,7 +167,9 @@ class OptimizerOf : public Optimizer {
       : Optimizer(std::move(params), std::make_unique<Options>(std::move(defaults))) {}
 
  protected:
-  std::unique_ptr<OptimizerParamState> new_state() const override { return std::make_unique<ParamState>(); }
+  std::unique_ptr<OptimizerParamState> new_state() const override {
+    return std::make_unique<ParamState>();
+  }
 };
 
 // One that updates a parameter at a time, whose first step makes its state.
@@ -175,7 +180,8 @@ class SerialOptimizer : public OptimizerOf<Options, ParamState> {
 
  protected:
   virtual void init_state(ParamState& state, const Tensor& param, const Options& options) const = 0;
-  virtual void update_param(Tensor& param, const Tensor& grad, ParamState& state, const Options& options) const = 0;
+  virtual void update_param(Tensor& param, const Tensor& grad, ParamState& state,
+                            const Options& options) const = 0;
 
   void update(Tensor& param, const Tensor& grad, const OptimizerOptions& options,
               std::unique_ptr<OptimizerParamState>& state) override {
@@ -188,12 +194,15 @@ class SerialOptimizer : public OptimizerOf<Options, ParamState> {
   }
 };
 
-// NotImplementedError if the parameter's device captures a graph, whose replays would not do what `why` says.
+// NotImplementedError if the parameter's device captures a graph, whose replays would not do what
+// `why` says.
 TENON_API void refuse_capture(const Tensor& param, const char* why);
-inline constexpr const char* kFirstStep = "its state is made in the first step; take that before the capture";
+inline constexpr const char* kFirstStep =
+    "its state is made in the first step; take that before the capture";
 
 // A value that went out of its range: "invalid lr: -1".
-#define TENON_OPTIM_CHECK(condition, name, value) TENON_CHECK(condition, ValueError, "invalid ", name, ": ", value)
+#define TENON_OPTIM_CHECK(condition, name, value) \
+  TENON_CHECK(condition, ValueError, "invalid ", name, ": ", value)
 
 }  // namespace optim
 }  // namespace tenon

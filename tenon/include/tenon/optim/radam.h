@@ -29,7 +29,8 @@ class TENON_API RAdam : public SerialOptimizer<RAdamOptions, RAdamParamState> {
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(RAdamParamState& state, const Tensor& param, const RAdamOptions& options) const override;
+  void init_state(RAdamParamState& state, const Tensor& param,
+                  const RAdamOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, RAdamParamState& state,
                     const RAdamOptions& options) const override;
 };

@@ -47,7 +47,8 @@ class TENON_API RMSprop : public SerialOptimizer<RMSpropOptions, RMSpropParamSta
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(RMSpropParamState& state, const Tensor& param, const RMSpropOptions& options) const override;
+  void init_state(RMSpropParamState& state, const Tensor& param,
+                  const RMSpropOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, RMSpropParamState& state,
                     const RMSpropOptions& options) const override;
 };

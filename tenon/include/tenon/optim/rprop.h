@@ -43,7 +43,8 @@ class TENON_API Rprop : public SerialOptimizer<RpropOptions, RpropParamState> {
   using SerialOptimizer::SerialOptimizer;
 
  protected:
-  void init_state(RpropParamState& state, const Tensor& param, const RpropOptions& options) const override;
+  void init_state(RpropParamState& state, const Tensor& param,
+                  const RpropOptions& options) const override;
   void update_param(Tensor& param, const Tensor& grad, RpropParamState& state,
                     const RpropOptions& options) const override;
 };

@@ -36,8 +36,8 @@ struct TENON_API SparseAdamParamState : public OptimizerCloneableParamState<Spar
   void fields(FieldVisitor& visitor) override;
 };
 
-// Adam for strided parameters with sparse gradients: the means and the parameter change where the gradient has
-// elements, and a step costs as much as those.
+// Adam for strided parameters with sparse gradients: the means and the parameter change where the
+// gradient has elements, and a step costs as much as those.
 class TENON_API SparseAdam : public OptimizerOf<SparseAdamOptions, SparseAdamParamState> {
  public:
   using OptimizerOf::OptimizerOf;

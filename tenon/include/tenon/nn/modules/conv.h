@@ -16,7 +16,9 @@ class TENON_API ConvNdImpl : public Cloneable<Derived> {
  public:
   ConvNdImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : ConvNdImpl(ConvOptions<D>(in_channels, out_channels, kernel_size)) {}
-  explicit ConvNdImpl(ConvOptions<D> options_) : options(std::move(options_)) { ConvNdImpl::reset(); }
+  explicit ConvNdImpl(ConvOptions<D> options_) : options(std::move(options_)) {
+    ConvNdImpl::reset();
+  }
   void reset() override;
   void reset_parameters();
   void pretty_print(std::ostream& stream) const override;
@@ -47,7 +49,8 @@ class TENON_API Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
 };
 TENON_MODULE(Conv3d);
 
-// The gradient of a convolution as a layer. output_size settles which of several sizes the result gets.
+// The gradient of a convolution as a layer. output_size settles which of several sizes the result
+// gets.
 template <std::size_t D, class Derived>
 class TENON_API ConvTransposeNdImpl : public Cloneable<Derived> {
  public:

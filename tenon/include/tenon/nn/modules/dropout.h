@@ -19,7 +19,8 @@ class TENON_API DropoutImplBase : public Cloneable<Derived> {
   DropoutOptions options;
 };
 
-// Zeroes elements with probability p and scales the rest by 1 / (1 - p); does nothing in evaluation.
+// Zeroes elements with probability p and scales the rest by 1 / (1 - p); does nothing in
+// evaluation.
 class TENON_API DropoutImpl : public DropoutImplBase<DropoutImpl> {
  public:
   using DropoutImplBase::DropoutImplBase;

@@ -12,7 +12,8 @@ namespace nn {
 template <std::size_t D, class Derived>
 class TENON_API ReflectionPadImpl : public Cloneable<Derived> {
  public:
-  explicit ReflectionPadImpl(ExpandingArray<D * 2> padding) : ReflectionPadImpl(ReflectionPadOptions<D>(padding)) {}
+  explicit ReflectionPadImpl(ExpandingArray<D * 2> padding)
+      : ReflectionPadImpl(ReflectionPadOptions<D>(padding)) {}
   explicit ReflectionPadImpl(const ReflectionPadOptions<D>& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
@@ -42,7 +43,8 @@ TENON_MODULE(ReflectionPad3d);
 template <std::size_t D, class Derived>
 class TENON_API ReplicationPadImpl : public Cloneable<Derived> {
  public:
-  explicit ReplicationPadImpl(ExpandingArray<D * 2> padding) : ReplicationPadImpl(ReplicationPadOptions<D>(padding)) {}
+  explicit ReplicationPadImpl(ExpandingArray<D * 2> padding)
+      : ReplicationPadImpl(ReplicationPadOptions<D>(padding)) {}
   explicit ReplicationPadImpl(const ReplicationPadOptions<D>& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
@@ -102,7 +104,8 @@ TENON_MODULE(ZeroPad3d);
 template <std::size_t D, class Derived>
 class TENON_API CircularPadImpl : public Cloneable<Derived> {
  public:
-  explicit CircularPadImpl(ExpandingArray<D * 2> padding) : CircularPadImpl(CircularPadOptions<D>(padding)) {}
+  explicit CircularPadImpl(ExpandingArray<D * 2> padding)
+      : CircularPadImpl(CircularPadOptions<D>(padding)) {}
   explicit CircularPadImpl(const CircularPadOptions<D>& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;

@@ -15,7 +15,8 @@ namespace nn {
 template <std::size_t D, class Derived>
 class TENON_API AvgPoolImpl : public Cloneable<Derived> {
  public:
-  explicit AvgPoolImpl(ExpandingArray<D> kernel_size) : AvgPoolImpl(AvgPoolOptions<D>(kernel_size)) {}
+  explicit AvgPoolImpl(ExpandingArray<D> kernel_size)
+      : AvgPoolImpl(AvgPoolOptions<D>(kernel_size)) {}
   explicit AvgPoolImpl(const AvgPoolOptions<D>& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
@@ -47,7 +48,8 @@ TENON_MODULE(AvgPool3d);
 template <std::size_t D, class Derived>
 class TENON_API MaxPoolImpl : public Cloneable<Derived> {
  public:
-  explicit MaxPoolImpl(ExpandingArray<D> kernel_size) : MaxPoolImpl(MaxPoolOptions<D>(kernel_size)) {}
+  explicit MaxPoolImpl(ExpandingArray<D> kernel_size)
+      : MaxPoolImpl(MaxPoolOptions<D>(kernel_size)) {}
   explicit MaxPoolImpl(const MaxPoolOptions<D>& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
@@ -82,14 +84,16 @@ TENON_MODULE(MaxPool3d);
 namespace detail {
 // The size of a result; beyond one dimension, nullopt keeps the size of the input.
 template <std::size_t D>
-using AdaptiveSize = std::conditional_t<D == 1, ExpandingArray<1>, ExpandingArrayWithOptionalElem<D>>;
+using AdaptiveSize =
+    std::conditional_t<D == 1, ExpandingArray<1>, ExpandingArrayWithOptionalElem<D>>;
 }  // namespace detail
 
 template <std::size_t D, class Derived>
 class TENON_API AdaptiveAvgPoolImpl : public Cloneable<Derived> {
  public:
   using Options = AdaptiveAvgPoolOptions<detail::AdaptiveSize<D>>;
-  explicit AdaptiveAvgPoolImpl(detail::AdaptiveSize<D> output_size) : AdaptiveAvgPoolImpl(Options(output_size)) {}
+  explicit AdaptiveAvgPoolImpl(detail::AdaptiveSize<D> output_size)
+      : AdaptiveAvgPoolImpl(Options(output_size)) {}
   explicit AdaptiveAvgPoolImpl(const Options& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
@@ -122,7 +126,8 @@ template <std::size_t D, class Derived>
 class TENON_API AdaptiveMaxPoolImpl : public Cloneable<Derived> {
  public:
   using Options = AdaptiveMaxPoolOptions<detail::AdaptiveSize<D>>;
-  explicit AdaptiveMaxPoolImpl(detail::AdaptiveSize<D> output_size) : AdaptiveMaxPoolImpl(Options(output_size)) {}
+  explicit AdaptiveMaxPoolImpl(detail::AdaptiveSize<D> output_size)
+      : AdaptiveMaxPoolImpl(Options(output_size)) {}
   explicit AdaptiveMaxPoolImpl(const Options& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;
@@ -157,7 +162,8 @@ TENON_MODULE(AdaptiveMaxPool3d);
 template <std::size_t D, class Derived>
 class TENON_API LPPoolImpl : public Cloneable<Derived> {
  public:
-  LPPoolImpl(double norm_type, ExpandingArray<D> kernel_size) : LPPoolImpl(LPPoolOptions<D>(norm_type, kernel_size)) {}
+  LPPoolImpl(double norm_type, ExpandingArray<D> kernel_size)
+      : LPPoolImpl(LPPoolOptions<D>(norm_type, kernel_size)) {}
   explicit LPPoolImpl(const LPPoolOptions<D>& options_) : options(options_) {}
   void reset() override {}
   void pretty_print(std::ostream& stream) const override;

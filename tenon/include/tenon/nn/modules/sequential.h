@@ -10,13 +10,15 @@
 namespace tenon {
 namespace nn {
 
-class TENON_API SequentialImpl : public Cloneable<SequentialImpl>, public detail::ModuleSequence<AnyModule> {
+class TENON_API SequentialImpl : public Cloneable<SequentialImpl>,
+                                 public detail::ModuleSequence<AnyModule> {
  public:
   SequentialImpl() = default;
   explicit SequentialImpl(OrderedDict<std::string, AnyModule>&& modules);
   explicit SequentialImpl(std::initializer_list<NamedAnyModule> modules);
   template <class Head, class... Tail,
-            class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, SequentialImpl> || (sizeof...(Tail) > 0)>,
+            class = std::enable_if_t<!std::is_same_v<std::decay_t<Head>, SequentialImpl> ||
+                                     (sizeof...(Tail) > 0)>,
             class = std::enable_if_t<std::is_constructible_v<AnyModule, Head>>>
   explicit SequentialImpl(Head&& head, Tail&&... tail) {
     push_back(std::forward<Head>(head));
@@ -37,7 +39,8 @@ class TENON_API SequentialImpl : public Cloneable<SequentialImpl>, public detail
   }
   static AnyValue forward_packed(Module& self, std::vector<AnyValue>& args);
 
-  // Takes a module, a shared_ptr to one, a holder or an AnyModule; without a name, its index is the name.
+  // Takes a module, a shared_ptr to one, a holder or an AnyModule; without a name, its index is the
+  // name.
   template <class M>
   void push_back(M&& module) {
     append(std::string(), AnyModule(std::forward<M>(module)));

@@ -50,7 +50,8 @@ struct EmbeddingOptions : public detail::EmbeddingLookUpOptions<EmbeddingOptions
   TENON_ARG(Tensor, _weight);
 };
 
-struct EmbeddingFromPretrainedOptions : public detail::EmbeddingLookUpOptions<EmbeddingFromPretrainedOptions> {
+struct EmbeddingFromPretrainedOptions
+    : public detail::EmbeddingLookUpOptions<EmbeddingFromPretrainedOptions> {
   // Whether the given weight is not trained.
   TENON_ARG(bool, freeze) = true;
 };
@@ -66,7 +67,8 @@ struct EmbeddingBagOptions : public detail::EmbeddingBagLookUpOptions<EmbeddingB
   TENON_ARG(Tensor, _weight);
 };
 
-struct EmbeddingBagFromPretrainedOptions : public detail::EmbeddingBagLookUpOptions<EmbeddingBagFromPretrainedOptions> {
+struct EmbeddingBagFromPretrainedOptions
+    : public detail::EmbeddingBagLookUpOptions<EmbeddingBagFromPretrainedOptions> {
   // Whether the given weight is not trained.
   TENON_ARG(bool, freeze) = true;
 };
@@ -74,7 +76,8 @@ struct EmbeddingBagFromPretrainedOptions : public detail::EmbeddingBagLookUpOpti
 namespace functional {
 struct EmbeddingFuncOptions : public nn::detail::EmbeddingLookUpOptions<EmbeddingFuncOptions> {};
 
-struct EmbeddingBagFuncOptions : public nn::detail::EmbeddingBagLookUpOptions<EmbeddingBagFuncOptions> {
+struct EmbeddingBagFuncOptions
+    : public nn::detail::EmbeddingBagLookUpOptions<EmbeddingBagFuncOptions> {
   // Where each bag starts in a 1-D input; undefined for a 2-D input, whose rows are the bags.
   TENON_ARG(Tensor, offsets);
   // A factor for each index; only with kSum.

@@ -14,7 +14,8 @@ namespace detail {
 // What the options of all layers have in common.
 template <class Options>
 struct RNNLayerOptions {
-  RNNLayerOptions(int64_t input_size, int64_t hidden_size) : input_size_(input_size), hidden_size_(hidden_size) {}
+  RNNLayerOptions(int64_t input_size, int64_t hidden_size)
+      : input_size_(input_size), hidden_size_(hidden_size) {}
   // Features of an element of the sequence.
   TENON_ARG_OF(Options, int64_t, input_size);
   // Features of the hidden state.
@@ -92,7 +93,8 @@ struct RNNCellOptions : public detail::RNNCellSizes<RNNCellOptions> {
 };
 
 struct LSTMCellOptions : public detail::RNNCellSizes<LSTMCellOptions> {
-  LSTMCellOptions(int64_t input_size, int64_t hidden_size) : RNNCellSizes(input_size, hidden_size) {}
+  LSTMCellOptions(int64_t input_size, int64_t hidden_size)
+      : RNNCellSizes(input_size, hidden_size) {}
 };
 
 struct GRUCellOptions : public detail::RNNCellSizes<GRUCellOptions> {
