@@ -14,10 +14,7 @@ namespace tenon {
 namespace {
 
 namespace F = nn::functional;
-using test::expect_equal;
-using test::expect_words;
-using test::ints;
-using test::text_of;
+using namespace test;
 
 const Tensor kInput = ints({1, 3, 3, 0, 5, 1}, {2, 3});
 Tensor table() { return (arange(12, TensorOptions(kDouble)).reshape({6, 2}) / 5 - 1).requires_grad_(); }
