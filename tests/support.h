@@ -31,6 +31,9 @@ inline void expect_words(const std::string& text, std::initializer_list<const ch
   for (const char* w : words) EXPECT_TRUE(has(text, w)) << "'" << w << "' is not in: '" << text << "'";
 }
 
+// `call` throws an Error whose text has `words`.
+#define EXPECT_TEXT(call, words) tenon::test::expect_words(tenon::test::text_of([&] { call; }), {words})
+
 // Of contiguous tensors.
 template <class T>
 bool same_bits(const T& a, const T& b) {
