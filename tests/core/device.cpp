@@ -175,11 +175,7 @@ TEST(Device, ACopyCountsAsOneWrite) {
 
 TEST(Device, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
   FakeDevice fake("fake");
-  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
-    *host = std::malloc(bytes);
-    return tn_status{TN_OK};
-  };
-  fake.api.free_pinned = [](void*, void* host, uint64_t) { std::free(host); };
+  fake.give_pinned_memory();
   const int64_t n = 8;
   core::Impl there = core::new_tensor("test", kFloat, fake.slot, 0, 1, &n);
   core::Impl pinned = core::TensorImpl::make(kFloat, core::make_pinned(32), 0, 1, &n);
@@ -193,23 +189,14 @@ TEST(Device, ADownloadIntoPinnedMemoryWaitsWhereItIsAskedTo) {
 }
 
 TEST(Device, ErrorWordsGoBackWithTheDevice) {
-  static int alive = 0;
   FakeDevice fake("fake");
-  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
-    ++alive;
-    *host = std::malloc(bytes);
-    return tn_status{TN_OK};
-  };
-  fake.api.free_pinned = [](void*, void* host, uint64_t) {
-    --alive;
-    std::free(host);
-  };
+  fake.give_pinned_memory();
   tn_stream* a = FakeDevice::stream('A');
   core::set_current_stream(fake.slot, 0, a);
   EXPECT_NE(core::stream_error_word(fake.slot, 0, nullptr), core::stream_error_word(fake.slot, 0, a));
-  EXPECT_EQ(alive, 2);
+  EXPECT_EQ(fake.pinned_alive, 2);
   core::release_device(fake.slot);
-  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(fake.pinned_alive, 0);
   EXPECT_EQ(core::stream_error_word(fake.slot, 0, a), nullptr);
   core::attach_device(fake.slot, &fake.api);
   *core::stream_error_word(fake.slot, 0, a) = {TN_ERROR_INDEX, -1, 12, 10};
@@ -228,11 +215,7 @@ TEST(Device, CopiesToTheHostRaiseWhatTheStreamReported) {
 
 TEST(Device, DetachingIsRefusedWhileItsMemoryIsAlive) {
   FakeDevice fake("fake");
-  fake.api.alloc_pinned = [](void*, uint64_t bytes, void** host) {
-    *host = std::malloc(bytes);
-    return tn_status{TN_OK};
-  };
-  fake.api.free_pinned = [](void*, void* host, uint64_t) { std::free(host); };
+  fake.give_pinned_memory();
   Ref<Storage> block = Storage::make(fake.slot, 1, 100), pinned = core::make_pinned(100);
   EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }),
                   "fake:1 is in use: 1 storages of tensors hold 512 bytes"));
