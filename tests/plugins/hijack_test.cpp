@@ -16,11 +16,6 @@ using namespace tenon::test;
 
 namespace {
 
-void expect_refused(const fs::path& file, const std::string& reason) {
-  std::string why = refusal(file);
-  EXPECT_NE(why.find(reason), std::string::npos) << file << " was refused with: " << why;
-}
-
 // A process that changes libtenon_works.so of the folder for `b` and back, until this one ends.
 pid_t exchange_for_ever(const Folder& f) {
   pid_t child = fork();

@@ -9,15 +9,6 @@
 using namespace tenon;
 using namespace tenon::test;
 
-namespace {
-
-void expect_refused(const fs::path& file, const std::string& reason) {
-  std::string why = refusal(file);
-  EXPECT_NE(why.find(reason), std::string::npos) << file << " was refused with: " << why;
-}
-
-}  // namespace
-
 TEST(PluginRefusal, FilesThatAreNoLibraries) {
   Folder f;
   f.write("libtenon_empty.so", "");

@@ -47,7 +47,9 @@ std::string listing();
 std::string core_works();
 // The reason why load() refuses a file, in a child whose core must work afterwards; empty if it does not.
 std::string refusal(const fs::path& file, const std::map<std::string, std::string>& environment = {});
-// The same for a fault that shows later: loads the file, then copies a tensor to its device and back and calls the
+// load() refuses the file, and its reason has this text.
+void expect_refused(const fs::path& file, const std::string& reason);
+// The reason of a fault that shows later: loads the file, then copies a tensor to its device and back and calls the
 // kernel that it has (`op`, if any). What was reported on the way, a line each.
 std::string fault_of(const fs::path& file, const std::string& op);
 std::string use_of(const fs::path& file, const std::string& op);  // the same in this process
