@@ -3,6 +3,7 @@
 // Adding and joining into tensors: 16-bit floats are summed in float32 scratch.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "plugin_cpu/memory/along_dim.h"
@@ -95,6 +96,28 @@ void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int6
       A& t = *reinterpret_cast<A*>(p[0] + i * s[0]);
       if (count > 0) t = mean_of<A>(t, count + own);
     }
+  });
+}
+
+// Joins values into out by the name of a reduction: f(target, counts, join) calls join(element of target, its count,
+// value) with their addresses, for each value. The first one replaces an element that is not included.
+template <class F>
+void join_into(const sdk::Tensor& out, sdk::Str reduce, bool include_self, F&& f) {
+  const Join how = parse_join(reduce);
+  Scratch counts(out.sizes(), sdk::kInt64);
+  std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
+  accumulate_in(out, [&](const sdk::Tensor& target, auto wide, auto tag) {
+    using A = tn_type(wide);
+    using T = tn_type(tag);
+    f(target, counts.tensor(), [how, include_self](char* element, char* count, const char* value) {
+      A& t = *reinterpret_cast<A*>(element);
+      const A v = convert<A>(*reinterpret_cast<const T*>(value));
+      if ((*reinterpret_cast<int64_t*>(count))++ == 0 && !include_self)
+        t = v;
+      else
+        join_to<A>(t, v, how);
+    });
+    if (how == Join::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
 }
 
