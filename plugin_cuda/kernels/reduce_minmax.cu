@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // amax, amin, max, min, argmax and argmin. NaN wins; the first of equal elements does.
+#include "plugin_cuda/device/found.cuh"
 #include "plugin_cuda/device/primitives.cuh"
 #include "plugin_cuda/device/reduce.cuh"
 #include "tenon/abi/primitives.h"
@@ -15,12 +16,6 @@ namespace tenon::cuda {
 namespace {
 
 using namespace sdk;
-
-template <class C>
-struct Found {
-  C value;
-  int64_t index;  // -1: none yet
-};
 
 // Which results are stored: the value, the index, or both.
 enum class What { Value, Index, Both };
