@@ -52,6 +52,16 @@ TEST(PluginHijack, ABareNameIsNotLookedUpInTheCurrentDirectory) {
   EXPECT_NE(out.find("a bare name is not searched for; expected a path, ./libtenon_good.so"), std::string::npos) << out;
 }
 
+TEST(PluginHijack, FoldersAndFilesThatOthersMayWrite) {
+  Folder f;
+  f.add("good", "good");
+  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::add);
+  expect_refused(f / "libtenon_good.so", "the file may be written by others");
+  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::remove);
+  fs::permissions(f.path(), fs::perms::others_all, fs::perm_options::add);
+  expect_refused(f / "libtenon_good.so", "the folder may be written by others");
+}
+
 TEST(PluginHijack, AFolderAboveThatOthersMayWrite) {
   Folder f;
   fs::create_directory(f / "open");

@@ -59,16 +59,6 @@ TEST(PluginRefusal, ForeignHeaders) {
   }
 }
 
-TEST(PluginRefusal, FoldersAndFilesThatOthersMayWrite) {
-  Folder f;
-  f.add("good", "good");
-  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::add);
-  expect_refused(f / "libtenon_good.so", "the file may be written by others");
-  fs::permissions(f / "libtenon_good.so", fs::perms::others_write, fs::perm_options::remove);
-  fs::permissions(f.path(), fs::perms::others_all, fs::perm_options::add);
-  expect_refused(f / "libtenon_good.so", "the folder may be written by others");
-}
-
 TEST(PluginRefusal, ABrokenOneDoesNotKeepTheOthersOut) {
   Folder f;
   f.write("libtenon_broken.json", "{");
