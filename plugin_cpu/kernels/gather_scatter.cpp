@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// gather and the scatters. All indices are checked before the first write. Duplicates meet in ascending order of their
-// position along `dim`, whatever the number of threads: only whole slices are given to different threads.
+// gather and the scatters. All indices are checked before the first write. Duplicates are combined in ascending order
+// of their position along `dim`, whatever the number of threads: a slice is never split between threads.
 #include "tenon/sdk/ops/gather.h"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  join_into(out, reduce, include_self, [&](const Tensor& target, const Tensor& counts, auto&& join) {
+  reduce_all_into(out, reduce, include_self, [&](const Tensor& target, const Tensor& counts, auto&& reduce_one) {
     AlongDim loop(index.sizes(), dim);
     loop.add(target);
     loop.add(index);
@@ -143,7 +143,7 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
       using I = tn_type(index_tag);
       each_position<I>(loop, 1, 0, [&](char** p) {
         const int64_t at = static_cast<int64_t>(*reinterpret_cast<const I*>(p[1]));
-        join(p[0], p[3] + at * count_stride, p[2]);
+        reduce_one(p[0], p[3] + at * count_stride, p[2]);
       });
     });
   });

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Adding and joining into tensors: 16-bit floats are summed in float32 scratch.
+// Accumulating and reducing into tensors: 16-bit floats are summed in float32 scratch.
 #pragma once
 
 #include <algorithm>
@@ -45,29 +45,29 @@ void multiply_to(A& t, A v) {
     t *= v;
 }
 
-enum class Join { Sum, Prod, Mean, Max, Min };
+enum class ReduceMode { Sum, Prod, Mean, Max, Min };
 
-inline Join parse_join(sdk::Str s) {
-  if (s == "sum") return Join::Sum;
-  if (s == "prod") return Join::Prod;
-  if (s == "mean") return Join::Mean;
-  return s == "amax" ? Join::Max : Join::Min;
+inline ReduceMode parse_reduce_mode(sdk::Str s) {
+  if (s == "sum") return ReduceMode::Sum;
+  if (s == "prod") return ReduceMode::Prod;
+  if (s == "mean") return ReduceMode::Mean;
+  return s == "amax" ? ReduceMode::Max : ReduceMode::Min;
 }
 
 template <class A>
-void join_to(A& t, A v, Join r) {
-  switch (r) {
-    case Join::Sum:
-    case Join::Mean:
+void reduce_into(A& t, A v, ReduceMode mode) {
+  switch (mode) {
+    case ReduceMode::Sum:
+    case ReduceMode::Mean:
       add_to<A>(t, v);
       return;
-    case Join::Prod:
+    case ReduceMode::Prod:
       multiply_to<A>(t, v);
       return;
-    case Join::Max:
+    case ReduceMode::Max:
       if (v > t || v != v) t = v;
       return;
-    case Join::Min:
+    case ReduceMode::Min:
       if (v < t || v != v) t = v;
       return;
   }
@@ -82,7 +82,7 @@ A mean_of(A sum, int64_t count) {
     return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
 }
 
-// target /= counts + own, where something was joined.
+// target /= counts + own, where something was reduced into it.
 template <class A>
 void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int64_t own) {
   sdk::StridedLoop loop(target.sizes());
@@ -99,25 +99,25 @@ void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int6
   });
 }
 
-// Joins values into out by the name of a reduction: f(target, counts, join) calls join(element of target, its count,
-// value) with their addresses, for each value. The first one replaces an element that is not included.
+// Reduces values into out by the name of a reduction: f(target, counts, reduce) calls reduce(element of target, its
+// count, value) with their addresses, for each value. The first one replaces an element that is not included.
 template <class F>
-void join_into(const sdk::Tensor& out, sdk::Str reduce, bool include_self, F&& f) {
-  const Join how = parse_join(reduce);
+void reduce_all_into(const sdk::Tensor& out, sdk::Str reduce, bool include_self, F&& f) {
+  const ReduceMode mode = parse_reduce_mode(reduce);
   Scratch counts(out.sizes(), sdk::kInt64);
   std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
   accumulate_in(out, [&](const sdk::Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
-    f(target, counts.tensor(), [how, include_self](char* element, char* count, const char* value) {
+    f(target, counts.tensor(), [mode, include_self](char* element, char* count, const char* value) {
       A& t = *reinterpret_cast<A*>(element);
       const A v = convert<A>(*reinterpret_cast<const T*>(value));
       if ((*reinterpret_cast<int64_t*>(count))++ == 0 && !include_self)
         t = v;
       else
-        join_to<A>(t, v, how);
+        reduce_into<A>(t, v, mode);
     });
-    if (how == Join::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (mode == ReduceMode::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
 }
 

@@ -50,11 +50,11 @@ struct WideResults {
   Plan plan;
 
   explicit WideResults(const Plan& to);
-  // To where they belong, as other integers or bool.
+  // Copies them to the output, as other integers or bool.
   void store(const Plan& to, sdk::DType dtype) const;
 };
 
-// One bit a dimension.
+// One bit per dimension.
 uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim);
 
 }  // namespace tenon::cpu::reduce

@@ -11,7 +11,7 @@ using namespace test;
 
 const Device kRef("ref");
 
-// Of random values of float, whose products are rounded.
+// With random float values, whose products are rounded.
 Tensor rounded(int64_t n, IntArrayRef sizes) {
   return sparse_coo_tensor(columns(n, sizes), randn({n}, TensorOptions(kFloat)), sizes);
 }
@@ -88,7 +88,7 @@ TEST(BothSparse, MatricesLikeTheComposedOpsAndDenseOnes) {
   }
 }
 
-// Rows and columns that no table has room for.
+// More rows and columns than a table can hold.
 TEST(BothSparse, HugeSizes) {
   constexpr int64_t huge = int64_t{1} << 45;
   for (int64_t n : {3, 60, 300}) {
@@ -155,7 +155,7 @@ TEST(BothSparse, UncheckedIndices) {
       expect_words(text_of<IndexError>([&, &a = a, &b = b] { (void)a.mul(b); }), {"mul", "out of bounds"});
     }
   }
-  // Of those that claim an order that they have not, products are right, or at least whole.
+  // If the flag coalesced is wrong, products are right, or at least valid tensors.
   const Tensor t = random_sparse(kMany, {500, 400}, 2, kFloat), liar = t.clone()._coalesced_(true);
   const Tensor x = random_sparse(900, {400, 60}, 2, kFloat);
   expect_same(liar.mm(x).to_dense(), t.to_dense().mm(x.to_dense()), "mm");

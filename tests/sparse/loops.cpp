@@ -24,7 +24,7 @@ Tensor composed(const Tensor& t) {
       ._coalesced_(true);
 }
 
-// The elements of one behind those of the other.
+// The elements of one after those of the other.
 Tensor together(const Tensor& a, const Tensor& b) {
   return _sparse_coo_tensor_unsafe(cat({a._indices(), b._indices()}, 1), cat({a._values(), b._values()}, 0), a.sizes());
 }
@@ -84,7 +84,7 @@ TEST(SparseLoops, SixteenBitFloatsAreSummedInFloat) {
   EXPECT_EQ(t.to_dense().to(kFloat).item<float>(), 5000);
 }
 
-// Numbers of up to 58 bits, the most that a tensor may have: they leave no room for positions of more than 6 bits.
+// Keys of up to 58 bits, the maximum of a tensor: they leave no room for positions of more than 6 bits.
 TEST(SparseLoops, LargeSizes) {
   constexpr int64_t most = (int64_t{1} << 58) - 1, half = int64_t{1} << 29;
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{most}, {half, half - 1}, {int64_t{1} << 52}}) {
@@ -203,7 +203,7 @@ TEST(SparseLoops, SumsWithStridedTensors) {
   }
 }
 
-// What is listed several times is added up first, in its order, be it much or little of the strided tensor.
+// Duplicates are summed first, in their order, whatever share of the strided tensor they cover.
 TEST(SparseLoops, DuplicatesAreAddedToStridedTensorsInOrder) {
   for (int64_t n : {int64_t{2}, int64_t{40}, int64_t{3000}, kMany, 3 * kMany}) {
     for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1}, {7, 3}, {300, 400}}) {
@@ -231,7 +231,7 @@ TEST(SparseLoops, SharedMemoryIsReadBeforeItIsWritten) {
   expect_same(out, expected, "mm_out");
 }
 
-TEST(SparseLoops, ValuesThatAreLookedFor) {
+TEST(SparseLoops, ValuesAtIndices) {
   for (ScalarType dtype : kAll) {
     const Tensor t = random_sparse(400, {30, 40, 2}, 2, dtype), mask = random_sparse(3000, {30, 40, 2}, 2, dtype);
     const Tensor masked = t.sparse_mask(mask), at = columns(kMany, {30, 40});
@@ -241,7 +241,7 @@ TEST(SparseLoops, ValuesThatAreLookedFor) {
   }
 }
 
-// What a construction without checks lets through is found here, or sorted.
+// Faults that an unchecked construction accepts are found here, or sorted.
 TEST(SparseLoops, UncheckedIndices) {
   const Tensor b = ones({4, 8}, TensorOptions(kFloat));
   for (const Tensor& t : out_of_range()) {
