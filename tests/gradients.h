@@ -14,7 +14,9 @@ namespace tenon::test {
 using Inputs = std::vector<Tensor>;
 
 // Random numbers in double precision, which is what differences need.
-inline Tensor leaf(IntArrayRef sizes) { return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true); }
+inline Tensor leaf(IntArrayRef sizes) {
+  return randn(sizes, TensorOptions().dtype(kDouble)).set_requires_grad(true);
+}
 
 inline void check_gradients(const autograd::GradcheckFunction& f, const Inputs& inputs) {
   EXPECT_TRUE(autograd::gradcheck(f, inputs));

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a device over malloc, for test plugins in C: one device, synchronous, in host memory. The plugin includes
- * the header of the ABI that it is built against. */
+/* Parts of a device over malloc, for test plugins in C: one device, synchronous, in host memory.
+ * The plugin includes the header of the ABI that it is built against. */
 #pragma once
 
 #include <stdlib.h>
@@ -23,8 +23,9 @@ static void release(void* context, int32_t index, void* handle, uint64_t bytes, 
   (void)context, (void)index, (void)bytes, (void)stream;
   free(handle);
 }
-static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset, tn_device src_device,
-                      const void* src, uint64_t src_offset, uint64_t bytes, tn_stream* stream) {
+static tn_status copy(void* context, tn_device dst_device, void* dst, uint64_t dst_offset,
+                      tn_device src_device, const void* src, uint64_t src_offset, uint64_t bytes,
+                      tn_stream* stream) {
   (void)context, (void)dst_device, (void)src_device, (void)stream;
   memmove((char*)dst + dst_offset, (const char*)src + src_offset, bytes);
   return TN_OK;

@@ -19,8 +19,8 @@ auto chain(bool a_needs_grad) {
 }
 
 struct Mlp {
-  torch::nn::Sequential net{torch::nn::Linear(64, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64), torch::nn::ReLU(),
-                            torch::nn::Linear(64, 10)};
+  torch::nn::Sequential net{torch::nn::Linear(64, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64),
+                            torch::nn::ReLU(), torch::nn::Linear(64, 10)};
   Tensor x = torch::randn({32, 64});
   Tensor y = torch::randint(0, 10, {32}, torch::kLong);
   Tensor loss() { return F::cross_entropy(net->forward(x), y); }
@@ -60,7 +60,8 @@ void train_rows(Suite& s) {
     s.row("train_small", name, make, note, per);
   };
   row(
-      "chain_100", [] { return chain(false)(); }, "x=x*a, x needs grad, forward+backward, per op", 100);
+      "chain_100", [] { return chain(false)(); }, "x=x*a, x needs grad, forward+backward, per op",
+      100);
   row(
       "chain_100_both", [] { return chain(true)(); }, "both need grad, per op", 100);
   row(
@@ -102,21 +103,26 @@ void train_rows(Suite& s) {
     };
   });
   row(
-      "mlp_sgd", [] { return mlp_step<torch::optim::SGD>(torch::optim::SGDOptions(0.01)); }, "full step");
+      "mlp_sgd", [] { return mlp_step<torch::optim::SGD>(torch::optim::SGDOptions(0.01)); },
+      "full step");
   row(
-      "mlp_adam", [] { return mlp_step<torch::optim::Adam>(torch::optim::AdamOptions(1e-3)); }, "full step");
+      "mlp_adam", [] { return mlp_step<torch::optim::Adam>(torch::optim::AdamOptions(1e-3)); },
+      "full step");
   row(
       "digits_step",
       [] {
         auto n = std::make_shared<DigitNet>();
-        return [=, x = torch::randn({64, 1, 8, 8}), y = torch::randint(0, 10, {64}, torch::kLong)] { n->step(x, y); };
+        return [=, x = torch::randn({64, 1, 8, 8}), y = torch::randint(0, 10, {64}, torch::kLong)] {
+          n->step(x, y);
+        };
       },
       "conv net, batch 64, SGD step");
   row(
       "digits_epoch",
       [] {
         auto n = std::make_shared<DigitNet>();
-        return [=, x = torch::randn({1437, 1, 8, 8}), y = torch::randint(0, 10, {1437}, torch::kLong)] {
+        return [=, x = torch::randn({1437, 1, 8, 8}),
+                y = torch::randint(0, 10, {1437}, torch::kLong)] {
           auto order = torch::randperm(1437);
           for (int64_t i = 0; i < 1437; i += 64) {
             auto pick = order.slice(0, i, std::min<int64_t>(i + 64, 1437));

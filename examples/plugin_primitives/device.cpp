@@ -24,9 +24,10 @@ tn_status alloc(void*, int32_t, uint64_t bytes, tn_stream*, void** handle) {
   return *handle ? TN_OK : TN_ERROR_MEMORY;
 }
 void release(void*, int32_t, void* handle, uint64_t, tn_stream*) { std::free(handle); }
-tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src, uint64_t src_offset,
-               uint64_t bytes, tn_stream*) {
-  std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset, bytes);
+tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src,
+               uint64_t src_offset, uint64_t bytes, tn_stream*) {
+  std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset,
+               bytes);
   return TN_OK;
 }
 tn_status sync(void*, int32_t, tn_stream*) { return TN_OK; }

@@ -10,7 +10,8 @@
 
 namespace tenon::cpu {
 
-// Runs f(target, tag of its element type, tag of out's) with a float32 copy of out as the target for 16-bit floats.
+// Runs f(target, tag of its element type, tag of out's) with a float32 copy of out as the target
+// for 16-bit floats.
 template <class F>
 void accumulate_in(const sdk::Tensor& out, F&& f) {
   sdk::dispatch_all(out.dtype(), [&](auto tag) {
@@ -99,8 +100,9 @@ void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int6
   });
 }
 
-// Reduces values into out by the name of a reduction: f(target, counts, reduce) calls reduce(element of target, its
-// count, value) with their addresses, for each value. The first one replaces an element that is not included.
+// Reduces values into out by the name of a reduction: f(target, counts, reduce) calls
+// reduce(element of target, its count, value) with their addresses, for each value. The first one
+// replaces an element that is not included.
 template <class F>
 void reduce_all_into(const sdk::Tensor& out, sdk::Str reduce, bool include_self, F&& f) {
   const ReduceMode mode = parse_reduce_mode(reduce);
@@ -117,7 +119,8 @@ void reduce_all_into(const sdk::Tensor& out, sdk::Str reduce, bool include_self,
       else
         reduce_into<A>(t, v, mode);
     });
-    if (mode == ReduceMode::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (mode == ReduceMode::Mean)
+      divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
 }
 

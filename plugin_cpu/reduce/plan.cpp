@@ -51,7 +51,8 @@ uint64_t dim_mask(const std::optional<sdk::Ints>& dims, int ndim) {
   return mask;
 }
 
-Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims, bool keepdim)
+Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::Ints>& dims,
+           bool keepdim)
     : in(self.data<char>()), out(result.data<char>()) {
   const int64_t item = sdk::item_size(self.dtype()), out_item = sdk::item_size(result.dtype());
   const uint64_t mask = dim_mask(dims, self.ndim());
@@ -68,8 +69,8 @@ Plan::Plan(const Tensor& result, const Tensor& self, const std::optional<sdk::In
   kept.finish();
   reduced.finish();
   const auto step = [](const Dims& x) { return x.in[0] < 0 ? -x.in[0] : x.in[0]; };
-  by_columns =
-      kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item && step(reduced) > step(kept);
+  by_columns = kept.count > 1 && reduced.count > 1 && kept.sizes[0] >= 4 && kept.in[0] == item &&
+               step(reduced) > step(kept);
 }
 
 Plan into_buffer(const Plan& plan, void* buffer, int64_t item) {
@@ -83,7 +84,8 @@ Plan into_buffer(const Plan& plan, void* buffer, int64_t item) {
 }
 
 WideResults::WideResults(const Plan& to)
-    : buffer(static_cast<std::size_t>(to.kept.count)), plan(into_buffer(to, buffer.data(), sizeof(int64_t))) {}
+    : buffer(static_cast<std::size_t>(to.kept.count)),
+      plan(into_buffer(to, buffer.data(), sizeof(int64_t))) {}
 
 void WideResults::store(const Plan& to, sdk::DType dtype) const {
   sdk::dispatch_all(dtype, [&](auto tag) {

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A complete device plugin over malloc, in C. Each file of this folder changes one part of it by a macro. */
+/* A complete device plugin over malloc, in C. Each file of this folder changes one part of it by a
+ * macro. */
 #ifndef PLUGIN_NAME
 #error "define PLUGIN_NAME first"
 #endif
@@ -46,7 +47,8 @@ static tn_status props(void* context, int32_t index, tn_device_props* out) {
   (void)context, (void)index;
   return fill_props(out, "toy", 16);
 }
-static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream, void** handle) {
+static tn_status alloc(void* context, int32_t index, uint64_t bytes, tn_stream* stream,
+                       void** handle) {
   (void)context, (void)index, (void)stream;
   *handle = malloc(bytes ? bytes : 1);
   return *handle ? TN_OK : TN_ERROR_MEMORY;

@@ -31,7 +31,8 @@ TEST(AttachDevice, DetachingIsRefusedWhileItsMemoryIsAlive) {
   EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }),
                   "fake:1 is in use: 1 storages of tensors hold 512 bytes"));
   block.reset();
-  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }), "it pinned the memory of 1 tensors"));
+  EXPECT_TRUE(has(text_of<ValueError>([&] { core::release_device(fake.slot); }),
+                  "it pinned the memory of 1 tensors"));
   block = Storage::make(fake.slot, 1, 100);  // nothing has changed
   block.reset();
   pinned.reset();

@@ -24,7 +24,8 @@ TEST(Device, IsReadFromText) {
 }
 
 TEST(Device, RefusesWrongOrdinals) {
-  EXPECT_TRUE(has(text_of<ValueError>([] { Device("cpu:1"); }), "device index must be -1 or 0 for cpu, got 1"));
+  EXPECT_TRUE(has(text_of<ValueError>([] { Device("cpu:1"); }),
+                  "device index must be -1 or 0 for cpu, got 1"));
   EXPECT_TRUE(has(text_of<ValueError>([] { Device(kCUDA, -2); }), "device index must be"));
   for (const char* text : {"cuda:", "cuda:-1", "cuda:1x", "cuda:01", "cuda:999", "cuda:1:2"}) {
     EXPECT_TRUE(has(text_of<ValueError>([&] { Device d(text); }), "device index must be")) << text;

@@ -54,7 +54,8 @@ TEST(DeviceState, SynchronizeRaisesWhatAKernelReported) {
     text = text_of<Error>([&] { core::synchronize(fake.slot, 0); });
     EXPECT_TRUE(has(text, "a kernel: failed on fake:0")) << text;
   }
-  text = text_of<OutOfMemoryError>([&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
+  text = text_of<OutOfMemoryError>(
+      [&] { core::device_failed(fake.slot, 1, "copy", TN_ERROR_MEMORY); });
   EXPECT_EQ(text, "fake:1: copy failed: fake words");
 }
 
@@ -62,7 +63,8 @@ TEST(DeviceState, EachStreamHasItsErrorWord) {
   FakeDevice fake("fake");
   tn_stream *a = FakeDevice::stream('A'), *b = FakeDevice::stream('B');
   core::set_current_stream(fake.slot, 0, a);
-  tn_error_word *of_a = core::stream_error_word(fake.slot, 0, a), *of_b = core::stream_error_word(fake.slot, 0, b);
+  tn_error_word *of_a = core::stream_error_word(fake.slot, 0, a),
+                *of_b = core::stream_error_word(fake.slot, 0, b);
   tn_error_word* plain = core::stream_error_word(fake.slot, 0, nullptr);
   EXPECT_EQ(core::stream_error_word(fake.slot, 0, a), of_a);
   EXPECT_NE(of_a, of_b);
@@ -72,7 +74,8 @@ TEST(DeviceState, EachStreamHasItsErrorWord) {
   *of_a = {TN_ERROR_INDEX, -1, 12, 10};
   core::synchronize_stream(fake.slot, 0, b);
   EXPECT_EQ(fake.calls.back(), "sync B");
-  EXPECT_TRUE(has(text_of<IndexError>([&] { core::synchronize_stream(fake.slot, 0, a); }), "index 12"));
+  EXPECT_TRUE(
+      has(text_of<IndexError>([&] { core::synchronize_stream(fake.slot, 0, a); }), "index 12"));
   core::synchronize_stream(fake.slot, 0, a);
   *of_a = {TN_ERROR_INDEX, -1, 13, 10};
   *of_b = {TN_ERROR_INDEX, -1, 14, 10};
@@ -85,14 +88,16 @@ TEST(DeviceState, EachStreamHasItsErrorWord) {
 TEST(DeviceState, TheDefaultStreamIsAwaitedAlone) {
   FakeDevice fake("fake");
   fake.api.stream_sync = [](void* c, int32_t, tn_stream* s) {
-    static_cast<FakeDevice*>(c)->calls.push_back(s == nullptr ? "wait for the default stream" : "wait for a stream");
+    static_cast<FakeDevice*>(c)->calls.push_back(s == nullptr ? "wait for the default stream"
+                                                              : "wait for a stream");
     return tn_status{TN_OK};
   };
   tn_stream* other = FakeDevice::stream('A');
   core::stream_error_word(fake.slot, 0, other)->code = TN_ERROR_INDEX;
   core::synchronize_stream(fake.slot, 0, nullptr);
   EXPECT_EQ(fake.calls.back(), "wait for the default stream");
-  EXPECT_THROW(core::synchronize(fake.slot, 0), IndexError) << "what another stream reported is not lost";
+  EXPECT_THROW(core::synchronize(fake.slot, 0), IndexError)
+      << "what another stream reported is not lost";
   EXPECT_EQ(fake.calls.back(), "sync");
 }
 
@@ -101,7 +106,8 @@ TEST(DeviceState, ErrorWordsGoBackWithTheDevice) {
   fake.give_pinned_memory();
   tn_stream* a = FakeDevice::stream('A');
   core::set_current_stream(fake.slot, 0, a);
-  EXPECT_NE(core::stream_error_word(fake.slot, 0, nullptr), core::stream_error_word(fake.slot, 0, a));
+  EXPECT_NE(core::stream_error_word(fake.slot, 0, nullptr),
+            core::stream_error_word(fake.slot, 0, a));
   EXPECT_EQ(fake.pinned_alive, 2);
   core::release_device(fake.slot);
   EXPECT_EQ(fake.pinned_alive, 0);

@@ -18,7 +18,8 @@ struct CommonOptions {
 
 // Reads the options of `app` and the common ones; ends the program after --help or a mistake.
 inline void parse_options(CLI::App& app, CommonOptions& o, int argc, char** argv) {
-  app.add_option("--seed", o.seed, "seed of the random choices; default: a random one, which is printed");
+  app.add_option("--seed", o.seed,
+                 "seed of the random choices; default: a random one, which is printed");
   app.add_option("--seconds", o.seconds, "running time in seconds; default 60");
   app.add_option("--findings", o.max_findings, "end after this number of findings; default 20");
   try {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A synchronous device whose memory comes from malloc. TN_DEVICE_HOST_READABLE is off on purpose: the host
-// must read its memory through copy, as on a real accelerator.
+// A synchronous device whose memory comes from malloc. TN_DEVICE_HOST_READABLE is off on purpose:
+// the host must read its memory through copy, as on a real accelerator.
 #include "device.h"
 
 #include <cstdlib>
@@ -34,16 +34,17 @@ tn_status alloc(void*, int32_t, uint64_t bytes, tn_stream*, void** handle) {
 
 void release(void*, int32_t, void* handle, uint64_t, tn_stream*) { std::free(handle); }
 
-tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src, uint64_t src_offset,
-               uint64_t bytes, tn_stream*) {
-  std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset, bytes);
+tn_status copy(void*, tn_device, void* dst, uint64_t dst_offset, tn_device, const void* src,
+               uint64_t src_offset, uint64_t bytes, tn_stream*) {
+  std::memmove(static_cast<char*>(dst) + dst_offset, static_cast<const char*>(src) + src_offset,
+               bytes);
   return TN_OK;
 }
 
 tn_status sync(void*, int32_t, tn_stream*) { return TN_OK; }
 
-tn_status fill(void*, int32_t, void* dst, uint64_t offset, const void* pattern, uint32_t pattern_bytes, uint64_t n,
-               tn_stream*) {
+tn_status fill(void*, int32_t, void* dst, uint64_t offset, const void* pattern,
+               uint32_t pattern_bytes, uint64_t n, tn_stream*) {
   char* p = static_cast<char*>(dst) + offset;
   for (uint64_t i = 0; i < n; ++i) std::memcpy(p + i * pattern_bytes, pattern, pattern_bytes);
   return TN_OK;
