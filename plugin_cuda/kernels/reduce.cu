@@ -122,7 +122,7 @@ tn_status reduce_with(const Call& call, const Tensor& out, const Tensor& self, u
   return status;
 }
 
-uint64_t mask_of(const std::optional<Ints>& dims, const Tensor& self) { return reduction::dim_mask(dims, self.ndim()); }
+uint64_t mask_of(const std::optional<Ints>& dims, const Tensor& self) { return dim_mask(dims, self.ndim()); }
 uint64_t mask_of(int64_t dim, const Tensor& self) { return mask_of(Ints(&dim, 1), self); }
 
 tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool, std::optional<DType>) {
