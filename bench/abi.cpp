@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // What the boundary costs, with a kernel of tests/null that does nothing: a frame of four values filled and handed over
-// (abi_kernel_4), the same with the views built anew and the kernel found in a table as core has it (abi_lookup_4), and
-// the whole of core::call around it, for a result that is there already (abi_call_4).
+// (abi_kernel_4), the same with the views rebuilt and the kernel found in a table as core has it (abi_lookup_4), and
+// the whole of core::call around it, for a result that exists already (abi_call_4).
 #include <dlfcn.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Measures our rows against libtorch's and against their floors, in one process, in turn: A B A B. Each side is a
-// shared object of its own, opened with RTLD_LOCAL.
+// Measures our rows against libtorch's and against their lower bounds, in one process, alternating: A B A B. Each side
+// is a shared object of its own, opened with RTLD_LOCAL.
 #include <dlfcn.h>
 #include <valgrind/callgrind.h>
 
@@ -75,7 +75,7 @@ std::string today() {
 }
 
 int measure(const Options& o) {
-  bench::Neighbours neighbours(o.busy);
+  bench::Neighbors neighbors(o.busy);
   Sides s{open_side(o.ours, "ours"), open_side(o.peer, "libtorch"), open_side(o.floors, "floors")};
   if (!s.ours) return 1;
   if (!o.count.empty()) return count(s.ours, o);
@@ -111,7 +111,7 @@ int measure(const Options& o) {
   // First: a child's peak of resident bytes counts from that of the process that started it.
   for (auto& name : processes) report(bench::measure_process(name, o));
   for (const bench::Row* row : rows) {
-    report(o.busy ? measure_busy(s, *row, o, neighbours) : measure(s, *row, o));
+    report(o.busy ? measure_busy(s, *row, o, neighbors) : measure(s, *row, o));
   }
   return 0;
 }
@@ -120,11 +120,11 @@ int measure(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Times rows beside libtorch and their floors; ratios are ours / libtorch's, lower is better."};
+  CLI::App app{"Times rows against libtorch and their lower bounds; ratios are ours / libtorch's, lower is better."};
   app.add_option("--rows", o.rows, "regular expression over row names");
   app.add_option("--threads", o.threads)->check(CLI::PositiveNumber);
   app.add_option("--pairs", o.pairs, "repetitions of each side")->check(CLI::PositiveNumber);
-  app.add_option("--json", o.json, "file to write one object a row to");
+  app.add_option("--json", o.json, "file to write one object per row to");
   app.add_option("--busy", o.busy, "time rows alone and beside N processes that spin")->check(CLI::NonNegativeNumber);
   app.add_option("--markdown", o.markdown, "print the table of these files of --json instead");
   app.add_flag("--list", o.list, "print group and name of the rows instead");

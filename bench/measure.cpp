@@ -41,23 +41,23 @@ struct Contender {
   bool ok = false;
   std::string failed{};
 
-  // The sides share one OpenMP runtime: each gets its own number of threads back when its turn comes. Ours spreads its
-  // work over core's pool, so that oneDNN has one.
-  void turn() const {
+  // The sides share one OpenMP runtime: each sets its own number of threads before it runs. Ours distributes
+  // its work over core's pool, so that oneDNN uses one thread.
+  void restore_threads() const {
     if (side->set_threads && omp_threads > 1) side->set_threads(omp_threads);
     omp_set_num_threads(omp_threads);
   }
 
-  // Of several ways under one name, as floors have, the fastest stays.
-  Contender& prepare(const std::string& name, double least = 2e-3) {
+  // Of several implementations under one name, as lower bounds have, the fastest is kept.
+  Contender& prepare(const std::string& name, double min_seconds = 2e-3) {
     double best = 0;
     for (std::size_t i = 0; side && i < side->suite.rows.size(); ++i) {
       const Row& row = side->suite.rows[i];
       if (row.name != name) continue;
       try {
-        turn();
+        restore_threads();
         Loop candidate = row.make();
-        long n = calibrate(candidate, least);
+        long n = calibrate(candidate, min_seconds);
         double each = std::min(seconds(candidate, n), seconds(candidate, n)) / static_cast<double>(n);
         if (ok && each >= best) continue;
         loop = std::move(candidate);
@@ -73,7 +73,7 @@ struct Contender {
   }
 
   double run() {
-    turn();
+    restore_threads();
     ns.push_back(seconds(loop, calls) / static_cast<double>(calls) * 1e9 / per);
     return ns.back();
   }
@@ -140,7 +140,7 @@ Json measure(const Sides& s, const Row& row, const Options& o) {
   return best_of_three([&] { return once(s, row, o); });
 }
 
-Neighbours::Neighbours(int count) {
+Neighbors::Neighbors(int count) {
   for (int i = 0; i < count; ++i) {
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
@@ -153,22 +153,22 @@ Neighbours::Neighbours(int count) {
   pause();
 }
 
-Neighbours::~Neighbours() {
+Neighbors::~Neighbors() {
   for (int pid : pids) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
   }
 }
 
-void Neighbours::run() const {
+void Neighbors::run() const {
   for (int pid : pids) kill(pid, SIGCONT);
 }
 
-void Neighbours::pause() const {
+void Neighbors::pause() const {
   for (int pid : pids) kill(pid, SIGSTOP);
 }
 
-Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbours& n) {
+Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbors& n) {
   Json j = {{"row", row.name}, {"group", row.group}, {"threads", o.threads}, {"busy", o.busy}};
   for (auto [name, c] : {std::pair<std::string, Contender>{"ours", of_ours(s)}, {"peer", of_peer(s, o)}}) {
     // Many time slices of the scheduler in one repetition.

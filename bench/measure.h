@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Times rows of several sides in turn.
+// Times rows of several sides, alternating between them.
 #pragma once
 
 #include <functional>
@@ -27,11 +27,11 @@ struct Sides {
   Side *ours = nullptr, *peer = nullptr, *floors = nullptr;
 };
 
-// Null where there is nothing; the spread is the interquartile range / median.
+// Null if there are no values; the spread is the interquartile range / median.
 Json median(const std::vector<double>& v);
 Json spread(const std::vector<double>& v);
 
-// Ours, then those that only the floors have: a ceiling of the machine, or a row that ours lacks.
+// Ours, then those that only the lower bounds have: a limit of the machine, or a row that ours lacks.
 std::vector<const Row*> rows(const Sides& s, const std::string& pattern);
 
 // Tries until the spread is at most 0.15, three times at most; then the best try is marked noisy.
@@ -45,13 +45,13 @@ Json measure(const Sides& s, const Row& row, const Options& o);
 std::vector<std::string> process_rows(const Options& o);
 Json measure_process(const std::string& name, const Options& o);
 
-// Processes that spin while they are let: neighbours that want a core. Started before any thread is.
-class Neighbours {
+// Processes that spin until paused and compete for a core. Started before any thread is.
+class Neighbors {
  public:
-  explicit Neighbours(int count);
-  ~Neighbours();
-  Neighbours(const Neighbours&) = delete;
-  Neighbours& operator=(const Neighbours&) = delete;
+  explicit Neighbors(int count);
+  ~Neighbors();
+  Neighbors(const Neighbors&) = delete;
+  Neighbors& operator=(const Neighbors&) = delete;
   void run() const;
   void pause() const;
 
@@ -59,8 +59,8 @@ class Neighbours {
   std::vector<int> pids;
 };
 
-// Each side alone and beside its neighbours, in turn.
-Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbours& n);
+// Each side alone and with busy neighbors, alternating.
+Json measure_busy(const Sides& s, const Row& row, const Options& o, const Neighbors& n);
 
 std::string table_head(const Options& o);
 std::string table_line(const Json& j);

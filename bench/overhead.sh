@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
 # Called by ./dev overhead: what a small call costs, in instructions (callgrind) and heap blocks, against limits.tsv.
-# Counts do not depend on the machine's speed, only on the compiler, so 5 % is room enough for another patch release.
+# Counts do not depend on the machine's speed, only on the compiler, so 5 % allows for another patch release.
 #   bench/overhead.sh BUILD [--update] [ROW ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ trap 'rm -f "$counted"' EXIT
 bench/run.sh --build "$build" --ours --count "$rows" |
   sed -E 's/.*"row":"([^"]*)".*"instr":([0-9]+),"blocks":([0-9.]+|null).*/\1\t\2\t\3/' >"$counted"
 
-# A row that did not run counts nothing, which is no small number.
+# A row that did not run has no counts; it must not pass as one with small counts.
 awk -F'\t' -v slack="$slack" -v update="$update" -v rows="$rows" '
   FILENAME == ARGV[1] { if ($0 !~ /^#/) { limit[$1] = $2; heap[$1] = $3 } next }
   { instr[$1] = $2; blocks[$1] = $3 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of whole processes: what having the library costs a program that adds once and exits (startup.cpp), and what it
+// Rows of whole processes: what the library costs a program that adds once and exits (startup.cpp), and what it
 // costs to compile a file that includes all of it (compile_all.cpp).
 #include <spawn.h>
 #include <sys/resource.h>

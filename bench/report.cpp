@@ -17,7 +17,7 @@ std::string cell(const Json& j, const char* key, const char* format) {
   return text;
 }
 
-// 12,345.6: three digits a group, no decimals from 10,000 up.
+// 12,345.6: three digits per group, no decimals from 10,000 up.
 std::string grouped(const Json& j, const char* key) {
   if (!j.contains(key) || !j[key].is_number()) return "-";
   double v = j[key].get<double>();
@@ -40,7 +40,7 @@ std::string line(const std::vector<std::string>& cells, const std::vector<int>& 
 
 const std::vector<int> widths{-22, 1, 14, 14, 14, 7, 7, -30};
 
-// Ratios that the first version owes.
+// Target ratios of the first version.
 const std::map<std::string, double>& targets() {
   static const std::map<std::string, double> table{
       {"add_1", 0.15},
@@ -137,7 +137,7 @@ std::string counts(const Json& j, const char* what) {
 }
 
 void times(const std::vector<Json>& lines) {
-  std::printf("\n| row | threads | ours ns | libtorch ns | floor ns | ratio | v1 target | spread | |\n");
+  std::printf("\n| row | threads | ours ns | libtorch ns | lower bound ns | ratio | v1 target | spread | |\n");
   std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---|\n");
   for (const Json& j : lines) {
     if (j.contains("busy")) continue;
@@ -165,7 +165,7 @@ void counted(const std::vector<Json>& lines) {
   }
 }
 
-void neighbours(const std::vector<Json>& lines) {
+void neighbors(const std::vector<Json>& lines) {
   bool any = false;
   for (const Json& j : lines) {
     if (!j.contains("busy")) continue;
@@ -185,7 +185,7 @@ void neighbours(const std::vector<Json>& lines) {
 
 std::string table_head(const Options& o) {
   if (o.busy) return line({"row", "t", "alone ns", "beside ns", "libtorch alone", "ours", "peer", ""}, widths);
-  return line({"row", "t", "ours ns", "libtorch ns", "floor ns", "ratio", "spread", ""}, widths);
+  return line({"row", "t", "ours ns", "libtorch ns", "bound ns", "ratio", "spread", ""}, widths);
 }
 
 std::string table_line(const Json& j) {
@@ -236,12 +236,13 @@ int markdown(const std::vector<std::string>& files) {
   std::printf("# CPU\n\n");
   for (const std::string& origin : origins) std::printf("%s.\n", origin.c_str());
   std::printf(
-      "\nOne process, sides in turn; medians of a repetition of at least 2 ms; ratio is the median of ours / libtorch, "
+      "\nOne process, sides alternating; medians of a repetition of at least 2 ms; ratio is the median of ours / "
+      "libtorch, "
       "lower is\nbetter; spread is its interquartile range / median. A row above 0.15 in three tries is marked noisy. "
-      "`-`: that side has no\nsuch row, or was not there. `./dev bench --help` tells how this table is made.\n");
+      "`-`: that side does not\nhave the row, or was not built. `./dev bench --help` says how this table is made.\n");
   times(lines);
   counted(lines);
-  neighbours(lines);
+  neighbors(lines);
   return 0;
 }
 

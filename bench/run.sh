@@ -10,10 +10,10 @@ usage() {
   cat <<'EOT'
 ./dev bench [--rows REGEX] [--threads N] [--pairs N] [--json FILE] [--counts] [--ours]
     times our rows, libtorch's where it is found (TENON_TORCH=DIR, ./dev peers, or Debian's libtorch-dev) and their
-    floors in turn, in one process. --json writes one object a row. --counts adds instructions (callgrind), heap
-    blocks and heap bytes of the rows of small calls; minutes. --ours leaves libtorch out.
+    lower bounds, alternating, in one process. --json writes one object per row. --counts adds instructions (callgrind),
+    heap blocks and heap bytes of the rows of small calls; minutes. --ours leaves libtorch out.
 ./dev bench --busy N [--threads N] [--rows REGEX] [--json FILE]
-    times rows alone and beside N processes that want a core; without --rows: a digits epoch and a matrix product,
+    times rows alone and beside N busy processes; without --rows: a digits epoch and a matrix product,
     without --threads: with two. Beside one they may take 1.8 times as long, beside two 3 times.
 ./dev bench --count 'ROW ROW ...'    counts alone
 ./dev bench --list                   names of groups and rows
@@ -60,8 +60,8 @@ for p in startup compile_all; do
   [ "$whose" = ours ] || [ ! -e "$build/bin/bench_${p}_peer" ] || sides+=(--process-peer "$p=$build/bin/bench_${p}_peer")
 done
 
-# count ROW ...: one object a row and library. valgrind has no AVX-512: both libraries are held to AVX2. The overhead of
-# a call does not depend on it.
+# count ROW ...: one object per row and library. valgrind has no AVX-512: both libraries are held to AVX2. The overhead
+# of a call does not depend on it.
 count() (
   export TENON_CPU_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
   out=$(mktemp)
@@ -99,7 +99,7 @@ if [ -n "$names" ]; then
   count $names
   exit 0
 fi
-# A virtual machine may offer AMX without saying how its tiles look: oneDNN then dies with SIGILL in bfloat16.
+# A virtual machine may offer AMX without describing its tiles: oneDNN then raises SIGILL in bfloat16.
 export ONEDNN_MAX_CPU_ISA="${ONEDNN_MAX_CPU_ISA:-AVX512_CORE_BF16}"
 export DNNL_MAX_CPU_ISA="$ONEDNN_MAX_CPU_ISA"
 if [ -n "$busy" ] && [ "$busy" != 0 ]; then

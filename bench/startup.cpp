@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One add, then exit: what a process pays to have the library. With an argument it prints the resident set.
+// One add, then exit: the cost of loading the library. With an argument it prints the resident set.
 #include <torch/torch.h>
 
 #include <unistd.h>

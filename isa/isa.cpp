@@ -8,8 +8,8 @@
 namespace tenon::cpu {
 namespace {
 
-// What Highway's targets of those names are compiled for. (Whatever has AVX2, FMA and BMI2 has F16C and LZCNT.)
-Isa of_machine() noexcept {
+// The features that Highway's targets of these names require. (A processor with AVX2, FMA and BMI2 has F16C and LZCNT.)
+Isa machine_isa() noexcept {
 #ifdef __x86_64__
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
@@ -22,16 +22,16 @@ Isa of_machine() noexcept {
 #endif
 }
 
-Isa best() noexcept { return std::min(of_machine(), static_cast<Isa>(TENON_CPU_MOST)); }
+Isa best_isa() noexcept { return std::min(machine_isa(), static_cast<Isa>(TENON_CPU_MOST)); }
 
 }  // namespace
 
-Isa detail::g_isa = best();
+Isa detail::g_isa = best_isa();
 
 bool choose_isa(std::string_view name) {
   constexpr std::string_view kNames[] = {"base", "avx2", "avx3"};
   auto at = static_cast<Isa>(std::find(std::begin(kNames), std::end(kNames), name) - std::begin(kNames));
-  if (at > best()) return false;
+  if (at > best_isa()) return false;
   detail::g_isa = at;
   return true;
 }

@@ -10,7 +10,7 @@
 namespace tenon::coo {
 constexpr tn_ext_layout kCooLayout = custom_layout(kLayout, "indices,values", "coalesced", &infer);
 
-// plugin_cpu says it where TENON_CPU_ISA names nothing that is served.
+// plugin_cpu logs the warning if TENON_CPU_ISA is not a valid name.
 tn_status init(const tn_host&, tn_str*) {
   if (const auto name = setting("CPU_ISA")) (void)cpu::choose_isa(*name);
   return TN_OK;

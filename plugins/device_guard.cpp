@@ -10,14 +10,14 @@
 namespace tenon::plugins {
 namespace {
 
-// What was thrown on this thread and not told yet, and what was told last. A pointer: static thread-local space is
-// scarce (docs/design/core.md). Of the few threads that meet such a plugin; never freed.
+// What was thrown on this thread and not yet reported, and what was reported last. A pointer, because static
+// thread-local space is scarce (docs/design/core.md). Few threads ever call such a plugin; never freed.
 struct Texts {
-  std::string thrown, told;
+  std::string thrown, reported;
 };
 thread_local Texts* t_texts = nullptr;
 
-void keep(const char* function, const char* what) noexcept {
+void note_exception(const char* function, const char* what) noexcept {
   try {
     if (!t_texts) t_texts = new Texts;
     t_texts->thrown =
@@ -26,7 +26,7 @@ void keep(const char* function, const char* what) noexcept {
   }
 }
 
-// The failure as each function can tell it.
+// How a function of each return type reports a failure.
 template <class R>
 R failure() {
   if constexpr (std::is_same_v<R, tn_status>) return TN_ERROR_BACKEND;
@@ -48,15 +48,15 @@ struct Guard<R (*tn_device_api::*)(void*, Args...)> {
     try {
       if constexpr (std::is_same_v<R, tn_status>) {
         const tn_status status = (theirs.*function)(theirs.context, args...);
-        if (status != TN_OK && t_texts) t_texts->thrown.clear();  // its own words are about this failure
+        if (status != TN_OK && t_texts) t_texts->thrown.clear();  // its own message is about this failure
         return status;
       } else {
         return (theirs.*function)(theirs.context, args...);
       }
     } catch (const std::exception& e) {
-      keep(kName<function>, e.what());
+      note_exception(kName<function>, e.what());
     } catch (...) {
-      keep(kName<function>, nullptr);
+      note_exception(kName<function>, nullptr);
     }
     return failure<R>();
   }
@@ -69,13 +69,13 @@ void wrap(GuardedDevice& d) {
 
 tn_str last_error(void* context) {
   if (t_texts && !t_texts->thrown.empty()) {
-    t_texts->told.swap(t_texts->thrown);
+    t_texts->reported.swap(t_texts->thrown);
     t_texts->thrown.clear();
-    return {t_texts->told.data(), t_texts->told.size()};
+    return {t_texts->reported.data(), t_texts->reported.size()};
   }
-  const bool has_words = static_cast<GuardedDevice*>(context)->theirs.last_error != nullptr;
-  return has_words ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(context)
-                   : tn_str{nullptr, 0};
+  const bool has_message = static_cast<GuardedDevice*>(context)->theirs.last_error != nullptr;
+  return has_message ? Guard<decltype(&tn_device_api::last_error)>::call<&tn_device_api::last_error>(context)
+                     : tn_str{nullptr, 0};
 }
 
 #define TN_FUNCTION(f) \
@@ -93,7 +93,7 @@ static_assert(sizeof(tn_device_api) == (2 + kFunctions) * sizeof(void*), "device
 
 }  // namespace
 
-void guard(GuardedDevice& d) {
+void guard_device(GuardedDevice& d) {
   d.table = d.theirs;
   d.table.context = &d;
 #define TN_FUNCTION(f) wrap<&tn_device_api::f>(d);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A device table for core whose functions end no process: what a function of the plugin's throws, against rule 7 of
+// A device table for core that never lets an exception out: what a function of the plugin throws, against rule 7 of
 // abi/base.h, becomes a failure that names the function.
 #pragma once
 
@@ -13,7 +13,7 @@ struct GuardedDevice {
   tn_device_api table;   // for core; its context is this object
 };
 
-// Fills `table` from `theirs`: a function for each that is there.
-void guard(GuardedDevice& d);
+// Fills `table` from `theirs`: a wrapper for each function that is not null.
+void guard_device(GuardedDevice& d);
 
 }  // namespace tenon::plugins

@@ -33,8 +33,8 @@ bool read_at(int fd, uint64_t offset, void* to, std::size_t n) {
   return true;
 }
 
-// What a piece of the file has of [begin, begin + bytes) becomes zero: it is hashed in another form.
-void blank(unsigned char* piece, uint64_t at, std::size_t n, uint64_t begin, uint64_t bytes) {
+// Zeroes the bytes of a piece of the file that lie in [begin, begin + bytes): they are hashed in another form.
+void zero_range(unsigned char* piece, uint64_t at, std::size_t n, uint64_t begin, uint64_t bytes) {
   const uint64_t from = std::max(at, begin), to = std::min(at + n, begin + bytes);
   if (from < to) std::memset(piece + (from - at), 0, to - from);
 }
@@ -45,15 +45,16 @@ bool add_segment(int fd, const Elf64_Ehdr& h, const Elf64_Phdr& p, std::vector<u
     const std::size_t n = static_cast<std::size_t>(std::min<uint64_t>(kPiece, p.p_filesz - done));
     const uint64_t at = p.p_offset + done;
     if (!read_at(fd, at, buffer.data(), n)) return false;
-    blank(buffer.data(), at, n, 0, sizeof h);
-    blank(buffer.data(), at, n, h.e_phoff, uint64_t{h.e_phnum} * sizeof p);
+    zero_range(buffer.data(), at, n, 0, sizeof h);
+    zero_range(buffer.data(), at, n, h.e_phoff, uint64_t{h.e_phnum} * sizeof p);
     hash = XXH64(buffer.data(), n, hash);
     done += n;
   }
   return true;
 }
 
-// Of the headers what a loader goes by. `strip` writes the rest: where sections lie, and offsets of empty segments.
+// Hashes the header fields that a loader uses. `strip` rewrites the others: where sections lie, and offsets of
+// segments that are not loaded.
 uint64_t hash_of_headers(Elf64_Ehdr h, std::vector<Elf64_Phdr> segments) {
   h.e_shoff = 0;
   h.e_shentsize = h.e_shnum = h.e_shstrndx = 0;

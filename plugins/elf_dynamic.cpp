@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "passing.h"
 #include "tenon/core/error.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {
@@ -43,7 +43,7 @@ std::string load_fault(const std::vector<Elf64_Phdr>& segments) {
     auto damaged = [&](const char* what) { return core::join("damaged: segment ", i, what); };
     if (p.p_memsz < p.p_filesz) return damaged(" has no room");
     if (p.p_memsz > kMaxMapped || p.p_vaddr > kMaxMapped) return damaged(" is mapped beyond 4 GiB");
-    if (p.p_align & (p.p_align - 1)) return damaged(" has an alignment that is no power of two");
+    if (p.p_align & (p.p_align - 1)) return damaged(" has an alignment that is not a power of two");
     if (p.p_align > kMaxMapped || (p.p_vaddr - p.p_offset) % kPage != 0) return damaged(" is not aligned to pages");
     if (p.p_vaddr < end) return damaged(" overlaps the one before");
     if ((p.p_flags & PF_W) && (p.p_flags & PF_X)) return core::join("segment ", i, " is writable and executable");
@@ -56,7 +56,7 @@ std::string load_fault(const std::vector<Elf64_Phdr>& segments) {
 }
 
 // Whether some loaded segment has all of these addresses; with `offset`, where they lie in the file.
-bool mapped(const std::vector<Elf64_Phdr>& segments, uint64_t address, uint64_t bytes, uint64_t* offset = nullptr) {
+bool is_mapped(const std::vector<Elf64_Phdr>& segments, uint64_t address, uint64_t bytes, uint64_t* offset = nullptr) {
   for (const Elf64_Phdr& p : segments) {
     uint64_t size = offset ? p.p_filesz : p.p_memsz;
     if (p.p_type != PT_LOAD || address < p.p_vaddr || address - p.p_vaddr > size) continue;
@@ -71,7 +71,7 @@ std::string read_dynamic(const ElfFile& f, const std::vector<Elf64_Phdr>& segmen
   for (const Elf64_Phdr& p : segments) {
     if (p.p_type != PT_DYNAMIC) continue;
     uint64_t offset = 0;
-    if (p.p_filesz / sizeof(Elf64_Dyn) > kMaxEntries || !mapped(segments, p.p_vaddr, p.p_filesz, &offset) ||
+    if (p.p_filesz / sizeof(Elf64_Dyn) > kMaxEntries || !is_mapped(segments, p.p_vaddr, p.p_filesz, &offset) ||
         offset != p.p_offset) {
       return "damaged: the dynamic section is not mapped";
     }
@@ -83,7 +83,7 @@ std::string read_dynamic(const ElfFile& f, const std::vector<Elf64_Phdr>& segmen
   if (n == out.entries.size()) return "damaged: the dynamic section has no end";
   out.entries.resize(n);
   uint64_t offset = 0, bytes = out.value(DT_STRSZ);
-  if (bytes > kMaxStrings || !mapped(segments, out.value(DT_STRTAB), bytes, &offset)) {
+  if (bytes > kMaxStrings || !is_mapped(segments, out.value(DT_STRTAB), bytes, &offset)) {
     return "damaged: the names of the dynamic section are not mapped";
   }
   out.strings.resize(bytes);
@@ -111,14 +111,14 @@ std::string table_fault(const std::vector<Elf64_Phdr>& segments, const Dynamic& 
       continue;
     }
     uint64_t bytes = t.bytes < 0 ? t.entry : d.value(t.bytes);
-    if (bytes % t.entry != 0 || !mapped(segments, d.value(t.at), bytes)) {
+    if (bytes % t.entry != 0 || !is_mapped(segments, d.value(t.at), bytes)) {
       return core::join("damaged: its table of ", t.name, " is not mapped");
     }
   }
   return {};
 }
 
-// A relative folder is one of the current directory's, which anybody may have written.
+// A relative folder is resolved against the current directory, which anybody may have written.
 std::string path_fault(const char* what, const std::string& list) {
   for (std::size_t begin = 0; begin <= list.size();) {
     std::size_t end = std::min(list.find(':', begin), list.size());

@@ -17,10 +17,10 @@
 
 #include "digest.h"
 #include "elf_check.h"
-#include "passing.h"
 #include "sha256.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/error.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {
@@ -40,7 +40,7 @@ bool others_may_write(const struct stat& s) {
   return (s.st_mode & S_IWOTH) || ((s.st_mode & S_IWGRP) && s.st_gid != s.st_uid);
 }
 
-// Whoever owns the core library's file could have changed this very check: he is trusted with plugins too.
+// The owner of the core library's file could have changed this check itself, so is trusted with plugins too.
 uid_t owner_of_core() {
   static const uid_t owner = [] {
     Dl_info info;
@@ -68,7 +68,7 @@ struct stat status_of_folder(const fs::path& folder) {
   return s;
 }
 
-// Who may write a folder above can put another one in its place, unless that is sticky as /tmp is.
+// Whoever may write a parent folder can replace its subfolders, unless it is sticky as /tmp is.
 void check_folder(const fs::path& folder) {
   check_owner(folder, status_of_folder(folder), "folder");
   for (fs::path above = folder.parent_path();; above = above.parent_path()) {
@@ -78,7 +78,8 @@ void check_folder(const fs::path& folder) {
   }
 }
 
-// "08:01 1234", device and inode as the kernel's list of mappings has them: some file systems tell stat() others.
+// "08:01 1234", device and inode as the kernel's list of mappings has them: some file systems report other numbers to
+// stat().
 std::string file_at(const std::string& maps, const void* address) {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
   for (std::size_t at = 0; at < maps.size(); at = std::min(maps.find('\n', at), maps.size() - 1) + 1) {
@@ -90,7 +91,7 @@ std::string file_at(const std::string& maps, const void* address) {
   return {};
 }
 
-std::string own_maps() {
+std::string read_own_maps() {
   constexpr const char* kFile = "/proc/self/maps";
   const Descriptor fd(open(kFile, O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) system_fault(kFile, "cannot be read", errno);
@@ -127,7 +128,7 @@ bool is_mapping_of(int fd, const void* address) {
   void* page = mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, fd, 0);
   if (page == MAP_FAILED) system_fault("the file", "cannot be mapped", errno);
   const std::unique_ptr<void, void (*)(void*)> unmap(page, [](void* p) { munmap(p, 1); });
-  const std::string maps = own_maps(), wanted = file_at(maps, page);
+  const std::string maps = read_own_maps(), wanted = file_at(maps, page);
   return !wanted.empty() && file_at(maps, address) == wanted;
 }
 
@@ -137,7 +138,7 @@ CheckedFile open_trusted(const fs::path& path) {
   out.path = fs::canonical(path, ec);
   if (ec) refuse(path, ec == std::errc::no_such_file_or_directory ? "no such file" : ec.message());
   check_folder(out.path.parent_path());
-  // O_NONBLOCK: a FIFO must not make us wait. O_NOFOLLOW: links were resolved above; a new one is an attack.
+  // O_NONBLOCK: opening a FIFO must not block. O_NOFOLLOW: links were resolved above; a new one is an attack.
   out.fd = Descriptor(open(out.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat s;
   if (out.fd.get() < 0 || fstat(out.fd.get(), &s) != 0)

@@ -15,7 +15,7 @@
 namespace tenon::plugins {
 namespace {
 
-bool misplaced(const void* p) { return reinterpret_cast<uintptr_t>(p) % alignof(void*) != 0; }
+bool is_misaligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % alignof(void*) != 0; }
 
 constexpr std::size_t kMaxName = 64, kMaxText = 4096;
 constexpr std::size_t kMaxKernels = 1 << 16;
@@ -26,14 +26,14 @@ template <class... Parts>
   throw BackendError(core::join(lib.path().string(), ": ", parts...));
 }
 
-// The first fields up to the version keep their places for ever, so they can be read before anything is known.
+// The fields up to the version never move, so they can be read before the version is known.
 const tn_plugin& descriptor_of(const Library& lib, const Expected& expected) {
   auto entry = reinterpret_cast<tn_plugin_entry_fn>(lib.symbol(TN_PLUGIN_ENTRY));
   if (!entry) refuse(lib, "does not export the function " TN_PLUGIN_ENTRY ": not a Tenon plugin");
   if (expected.step) expected.step(TN_PLUGIN_ENTRY);
   const tn_plugin* p = entry();
   if (!p) refuse(lib, TN_PLUGIN_ENTRY " returned no descriptor");
-  if (misplaced(p)) refuse(lib, "its descriptor is at an address that is no multiple of 8");
+  if (is_misaligned(p)) refuse(lib, "its descriptor is not 8-byte aligned");
   if (p->struct_size < offsetof(tn_plugin, flags) || p->struct_size > kMaxStruct) {
     refuse(lib, "its descriptor says that it has ", static_cast<unsigned long>(p->struct_size), " bytes");
   }
@@ -51,17 +51,17 @@ void check_version(const Library& lib, const tn_plugin& p) {
                                                                    : ": it needs an older core");
 }
 
-bool plain_name(tn_str s) {
+bool is_plain_name(tn_str s) {
   return s.ptr && s.len > 0 && s.len <= kMaxName && std::all_of(s.ptr, s.ptr + s.len, [](unsigned char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
                   c == '.';
          });
 }
 
-// A tn_str whose pointer and length contradict each other, or that is longer than any honest one.
-bool broken(tn_str s) { return (!s.ptr && s.len > 0) || s.len > kMaxText; }
+// A tn_str whose pointer and length contradict each other, or that is longer than kMaxText.
+bool is_malformed(tn_str s) { return (!s.ptr && s.len > 0) || s.len > kMaxText; }
 
-// Nothing of the struct but its size has been read.
+// Before these calls only the size of the struct has been read.
 std::size_t size_of(const tn_ext_layout& e) { return e.head.struct_size; }
 std::size_t size_of(const tn_ext_dtype& e) { return e.head.struct_size; }
 template <class T>
@@ -70,10 +70,10 @@ std::size_t size_of(const T& t) {
 }
 
 template <class T>
-std::string size_fault(const char* what, const T* p, std::size_t least) {
-  if (misplaced(p)) return core::join(what, " is at an address that is no multiple of 8");
+std::string size_fault(const char* what, const T* p, std::size_t min_size) {
+  if (is_misaligned(p)) return core::join(what, " is not 8-byte aligned");
   const std::size_t size = size_of(*p);
-  if (size < least) return core::join(what, " is too short for the required fields");
+  if (size < min_size) return core::join(what, " is too short for the required fields");
   if (size > kMaxStruct) return core::join(what, " says that it has ", size, " bytes");
   return {};
 }
@@ -88,20 +88,20 @@ void copy_filled(T& to, const T& from) {
 std::string device_fault(const tn_device_api& d) {
   struct {
     const char* name;
-    bool there;
+    bool present;
   } required[] = {{"count", d.count != nullptr}, {"props", d.props != nullptr}, {"alloc", d.alloc != nullptr},
                   {"free", d.free != nullptr},   {"copy", d.copy != nullptr},   {"sync", d.sync != nullptr}};
   for (auto& r : required) {
-    if (!r.there) return core::join("its device table lacks the required function ", r.name);
+    if (!r.present) return core::join("its device table lacks the required function ", r.name);
   }
   const struct {
-    const char *makes, *ends;
-    bool made, ended;
+    const char *create, *destroy;
+    bool has_create, has_destroy;
   } pairs[] = {{"stream_create", "stream_destroy", d.stream_create != nullptr, d.stream_destroy != nullptr},
                {"event_create", "event_destroy", d.event_create != nullptr, d.event_destroy != nullptr},
                {"alloc_pinned", "free_pinned", d.alloc_pinned != nullptr, d.free_pinned != nullptr}};
   for (auto& p : pairs) {
-    if (p.made && !p.ended) return core::join("its device table has ", p.makes, " and no ", p.ends);
+    if (p.has_create && !p.has_destroy) return core::join("its device table has ", p.create, " and no ", p.destroy);
   }
   return {};
 }
@@ -115,7 +115,7 @@ std::string copy_device(DescriptorCopy& c) {
   std::string fault = size_fault("its device table", theirs, offsetof(tn_device_api, fill));
   if (!fault.empty()) return fault;
   copy_filled(c.device.theirs, *theirs);
-  guard(c.device);
+  guard_device(c.device);
   c.plugin.device_api = &c.device.table;
   return device_fault(c.device.theirs);
 }
@@ -124,9 +124,9 @@ std::string kernel_fault(const tn_kernel& k, const std::string& at) {
   if (!k.op.ptr || k.op.len == 0 || k.op.len > kMaxText) return at + " names no op";
   std::string named = core::join(at, " (", text(k.op), ") ");
   if (!k.run) return named + "has no run function";
-  if (broken(k.dtypes)) return named + "has a damaged text of dtypes";
-  if (broken(k.layouts)) return named + "has a damaged text of layouts";
-  if (broken(k.inplace)) return named + "has a damaged text of inplace pairs";
+  if (is_malformed(k.dtypes)) return named + "has a malformed dtypes string";
+  if (is_malformed(k.layouts)) return named + "has a malformed layouts string";
+  if (is_malformed(k.inplace)) return named + "has a malformed inplace string";
   return {};
 }
 
@@ -136,10 +136,10 @@ std::string copy_kernels(DescriptorCopy& c) {
     return "its table of kernels is damaged: it ends before it begins";
   }
   std::size_t n = static_cast<std::size_t>(p.kernels_end - p.kernels);
-  if (n > kMaxKernels) return core::join("its table has ", n, " kernels; at most ", kMaxKernels, " are taken");
+  if (n > kMaxKernels) return core::join("its table has ", n, " kernels; expected at most ", kMaxKernels);
   c.kernels.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    std::string at = core::join("kernel of ", text(p.name), " at place ", i, " of its table");
+    std::string at = core::join("kernel of ", text(p.name), " at index ", i, " of its table");
     const tn_kernel* theirs = p.kernels[i];
     if (!theirs) return at + " is null";
     std::string fault = size_fault(at.c_str(), theirs, offsetof(tn_kernel, workspace));
@@ -154,10 +154,10 @@ std::string copy_kernels(DescriptorCopy& c) {
 }
 
 template <class T>
-std::string copy_extension(const tn_ext* theirs, const char* what, std::size_t least, std::deque<T>& to,
+std::string copy_extension(const tn_ext* theirs, const char* what, std::size_t min_size, std::deque<T>& to,
                            tn_ext**& end) {
   const T* given = reinterpret_cast<const T*>(theirs);
-  if (std::string fault = size_fault(what, given, least); !fault.empty()) return fault;
+  if (std::string fault = size_fault(what, given, min_size); !fault.empty()) return fault;
   T& copied = to.emplace_back();
   copy_filled(copied, *given);
   copied.head.next = nullptr;
@@ -167,23 +167,24 @@ std::string copy_extension(const tn_ext* theirs, const char* what, std::size_t l
 }
 
 std::string layout_fault(const tn_ext_layout& e) {
-  if (!plain_name(e.name)) return "it brings a layout without a usable name";
-  if (broken(e.components) || broken(e.flags)) return core::join("its layout ", text(e.name), " has a damaged text");
+  if (!is_plain_name(e.name)) return "it provides a layout without a usable name";
+  if (is_malformed(e.components) || is_malformed(e.flags))
+    return core::join("its layout ", text(e.name), " has a malformed string");
   return {};
 }
 
 std::string dtype_fault(const tn_ext_dtype& e) {
-  if (!plain_name(e.name)) return "it brings a dtype without a usable name";
-  return broken(e.dtype_class) ? core::join("its dtype ", text(e.name), " has a damaged text") : "";
+  if (!is_plain_name(e.name)) return "it provides a dtype without a usable name";
+  return is_malformed(e.dtype_class) ? core::join("its dtype ", text(e.name), " has a malformed string") : "";
 }
 
-// A node that only its reader understands: fields that an older plugin has not read as zero.
+// A node that core does not interpret. Fields that an older plugin lacks read as zero.
 void copy_other(const tn_ext* theirs, std::deque<std::vector<uint64_t>>& to, tn_ext**& end) {
   constexpr std::size_t kLargestKnown = 512;
   const std::size_t bytes = std::max(theirs->struct_size, kLargestKnown);
-  auto& room = to.emplace_back((bytes + 7) / 8);
-  std::memcpy(room.data(), theirs, theirs->struct_size);
-  auto* copied = reinterpret_cast<tn_ext*>(room.data());
+  auto& node = to.emplace_back((bytes + 7) / 8);
+  std::memcpy(node.data(), theirs, theirs->struct_size);
+  auto* copied = reinterpret_cast<tn_ext*>(node.data());
   copied->next = nullptr;
   *end = copied;
   end = const_cast<tn_ext**>(&copied->next);
@@ -214,21 +215,21 @@ std::string copy_extensions(DescriptorCopy& c) {
   return {};
 }
 
-// Copies what the descriptor leads to, and says what of it is broken.
+// Copies what the descriptor points to; the first fault found, else empty.
 std::string copy_tables(DescriptorCopy& c) {
   const tn_plugin& p = c.plugin;
-  if (!plain_name(p.name)) return "its descriptor has no usable name";
-  if (!plain_name(p.device)) return "its descriptor names no device";
-  if (broken(p.version)) return "its version text is damaged or longer than 4096 bytes";
-  if (broken(p.vendor)) return "its vendor text is damaged or longer than 4096 bytes";
+  if (!is_plain_name(p.name)) return "its descriptor has no usable name";
+  if (!is_plain_name(p.device)) return "its descriptor names no device";
+  if (is_malformed(p.version)) return "its version string is malformed or longer than 4096 bytes";
+  if (is_malformed(p.vendor)) return "its vendor string is malformed or longer than 4096 bytes";
   if (!p.init) return "its descriptor has no init";
   std::string fault = copy_kernels(c);
   if (fault.empty()) fault = copy_extensions(c);
   return fault.empty() ? copy_device(c) : fault;
 }
 
-// Reads every byte of the texts that a registration would read. That itself takes locks, which in a forked process may
-// be held for ever by threads that are not there.
+// Reads every byte of the strings that a registration would read. The registration itself takes locks, which in a
+// forked process may be held permanently by threads that do not exist there.
 void read_texts(const DescriptorCopy& c) {
   volatile char seen = 0;
   const auto read = [&](tn_str s) {
@@ -245,9 +246,9 @@ void read_texts(const DescriptorCopy& c) {
   }
 }
 
-void check_promise(const Library& lib, const char* what, const std::string& promised, tn_str found) {
-  if (promised.empty() || promised == text(found)) return;
-  refuse(lib, "its manifest gives the ", what, " '", promised, "', the library '", text(found), "'");
+void check_manifest_value(const Library& lib, const char* what, const std::string& stated, tn_str found) {
+  if (stated.empty() || stated == text(found)) return;
+  refuse(lib, "its manifest gives the ", what, " '", stated, "', the library '", text(found), "'");
 }
 
 void call_shutdown(const tn_plugin& p) noexcept {
@@ -258,7 +259,7 @@ void call_shutdown(const tn_plugin& p) noexcept {
   }
 }
 
-// True: it serves something. False: no device here.
+// True if it has a device to serve in this machine.
 bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_device) {
   tn_str why = {nullptr, 0};
   tn_status status = TN_ERROR;
@@ -278,16 +279,16 @@ bool call_init(const Library& lib, const tn_plugin& p, std::string& why_no_devic
     why_no_device = said.empty() ? "no such device in this machine" : said;
     return false;
   }
-  const char* passes = status == TN_ERROR_MEMORY ? strerror(ENOMEM) : "";  // by these words (passing.h)
+  const char* transient = status == TN_ERROR_MEMORY ? strerror(ENOMEM) : "";  // recognized by this text (transient.h)
   if (status != TN_OK) {
-    refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said, *passes ? "; " : "", passes);
+    refuse(lib, "init failed with status ", status, said.empty() ? "" : ": ", said, *transient ? "; " : "", transient);
   }
   return true;
 }
 
 }  // namespace
 
-Handshake shake_hands(const Library& lib, const Expected& expected) {
+Handshake negotiate(const Library& lib, const Expected& expected) {
   const tn_plugin& theirs = descriptor_of(lib, expected);
   check_version(lib, theirs);
   if (theirs.struct_size < offsetof(tn_plugin, shutdown)) refuse(lib, "its descriptor is too short");
@@ -295,8 +296,8 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   tn_plugin* ours = &copy->plugin;
   copy_filled(*ours, theirs);
   if (std::string fault = copy_tables(*copy); !fault.empty()) refuse(lib, fault);
-  check_promise(lib, "name", expected.name, ours->name);
-  check_promise(lib, "device", expected.device, ours->device);
+  check_manifest_value(lib, "name", expected.name, ours->name);
+  check_manifest_value(lib, "device", expected.device, ours->device);
   if (std::count(expected.taken.begin(), expected.taken.end(), text(ours->name)) > 0) {
     refuse(lib, "a plugin named '", text(ours->name), "' is open already");
   }
@@ -334,7 +335,7 @@ Handshake shake_hands(const Library& lib, const Expected& expected) {
   return out;
 }
 
-void part(Handshake& h) {
+void release_plugin(Handshake& h) {
   if (!h.backend) return;
   core::unregister_backend(h.backend);
   call_shutdown(*h.plugin);

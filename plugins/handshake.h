@@ -16,8 +16,8 @@
 
 namespace tenon::plugins {
 
-// What the descriptor leads to, each struct zero-filled to core's size: nothing past a plugin's own struct_size is ever
-// read, and core need not ask again which fields an older plugin has.
+// What the descriptor points to, each struct zero-filled to core's size: nothing past a plugin's own struct_size is
+// ever read, and core need not check again which fields an older plugin has.
 struct DescriptorCopy {
   tn_plugin plugin;
   GuardedDevice device;
@@ -37,20 +37,20 @@ struct Handshake {
 };
 
 struct Expected {
-  std::string name, device;        // what the manifest promised; empty where there is none
+  std::string name, device;        // what the manifest states; empty if there is none
   std::vector<std::string> taken;  // names of open plugins
   int priority = 0;                // of the manifest
-  // Told the name of each function of the plugin before it is called; may be empty.
+  // Called with the name of each function of the plugin before that is called; may be empty.
   std::function<void(const char*)> step;
-  // In a process that ends afterwards: nothing is published. It may be a fork of one whose other threads held locks.
+  // In a probe process, where nothing is published. It may be a fork of one whose other threads held locks.
   bool rehearsal = false;
 };
 
 // All or nothing: entry, versions, table, init, publication of the kernels. BackendError names the first fault; then
 // init, if it ran, was followed by shutdown, and nothing of the plugin is published.
-Handshake shake_hands(const Library& library, const Expected& expected);
+Handshake negotiate(const Library& library, const Expected& expected);
 // Unpublishes (ValueError while something of it is alive), shuts the plugin down and drops the copy.
-void part(Handshake& h);
+void release_plugin(Handshake& h);
 
 inline std::string text(tn_str s) { return s.ptr ? std::string(s.ptr, s.len) : std::string(); }
 

@@ -15,9 +15,9 @@
 #include <new>
 
 #include "elf_check.h"
-#include "passing.h"
 #include "tenon/abi/plugin.h"
 #include "tenon/core/error.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 
@@ -30,19 +30,19 @@ namespace {
 namespace fs = std::filesystem;
 namespace dll = boost::dll;
 
-// Constructors of a library and of those that it needs cannot say that memory is short; they end the process. So there
-// must be enough for them before they run.
-void ask_for_room() {
+// Constructors of a library and of its dependencies cannot report a lack of memory; they end the process. So there
+// must be enough before they run.
+void check_memory_for_constructors() {
   constexpr std::size_t kRoom = 16 << 20;
-  void* volatile room = std::malloc(kRoom);  // volatile: a block that nobody uses would not be asked for
+  void* volatile room = std::malloc(kRoom);  // volatile: the allocation of an unused block would be optimized away
   if (room == nullptr) throw std::bad_alloc();
   std::free(room);
 }
 
-// Boost's error code is the same for nearly every failure; the linker's own text names the missing thing. Where it had
-// no memory for a name, it says that there is no such file; the error number still tells.
+// Boost's error code is the same for nearly every failure; the linker's own message names what is missing. If it had no
+// memory for a name, it reports that there is no such file; the error number is still right.
 dll::shared_library open_absolute(const fs::path& path) {
-  ask_for_room();
+  check_memory_for_constructors();
   dll::shared_library lib;
   std::error_code ec;
   errno = 0;
@@ -52,7 +52,7 @@ dll::shared_library open_absolute(const fs::path& path) {
     const char* text = dlerror();
     throw BackendError(
         core::join(text ? std::string(text) : core::join(path.string(), ": cannot be opened: ", ec.message()),
-                   may_pass(error) ? core::join(" (", strerror(error), ")") : ""));
+                   is_transient(error) ? core::join(" (", strerror(error), ")") : ""));
   }
   return lib;
 }
@@ -62,7 +62,7 @@ const void* dynamic_section(void* library) {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_ld : nullptr;
 }
 
-// Of what was checked nothing is trusted: its owner may have written the file meanwhile.
+// The copy is checked again: the owner may have written the file since the first check.
 Descriptor sealed_copy(const CheckedFile& file, const Hashes& hashes) {
   Descriptor copy(memfd_create(file.path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   off_t from = 0;
@@ -92,7 +92,7 @@ Library* Library::open(CheckedFile file, bool isolated, const Hashes& hashes) {
   } else {
     handle->lib = open_absolute(file.path);
   }
-  // Its constructors have run by now; what is left to do is to call nothing of it and to say so.
+  // Its constructors have run by now; all that is left is to call nothing of it and to report.
   const Descriptor& checked = isolated ? memory : file.fd;
   if (identity_of(file.path) != file.id || !is_mapping_of(checked.get(), dynamic_section(handle->lib.native()))) {
     throw BackendError(core::join(file.path.string(), ": the file was replaced while it was opened"));

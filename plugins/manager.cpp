@@ -8,11 +8,11 @@
 #include <memory>
 #include <new>
 
-#include "passing.h"
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/log.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {
@@ -22,7 +22,7 @@ using Lock = std::lock_guard<RecursiveMutex>;
 fs::path canonical_or_same(const fs::path& p) {
   std::error_code ec;
   fs::path out = fs::canonical(p, ec);
-  if (ec && may_pass(ec.value())) system_fault(p.string(), "cannot be found", ec.value());
+  if (ec && is_transient(ec.value())) system_fault(p.string(), "cannot be found", ec.value());
   return ec ? p : out;
 }
 
@@ -64,34 +64,34 @@ Manager& Manager::get() {
   return *m;
 }
 
-// At load, while there is one thread: the child of a fork that met the first use would wait for it for ever.
+// Made at load, while there is one thread: a child forked during the first use would wait forever.
 [[maybe_unused]] static const Manager& g_manager_at_load = Manager::get();
 
 void Manager::scan() {
   Lock lock(mutex_);
   const bool opening = std::any_of(entries_.begin(), entries_.end(), [](auto& e) { return e->opening; });
   if (scanned_ || scanning_ || opening) return;
-  const Mark mark(scanning_);
+  const ScopedFlag mark(scanning_);
   forget_found();
-  passing_.clear();
+  transient_.clear();
   path_ = search_path();
   for (const std::string& text : path_.ignored) core::log(TN_LOG_WARNING, text);
   for (const fs::path& folder : path_.folders) scan_folder(folder);
   for (auto& e : entries_) {
-    if (e->info.state == State::Found) make_known(e->info);
+    if (e->info.state == State::Found) reserve_device_name(e->info);
   }
-  scanned_ = passing_.empty();
+  scanned_ = transient_.empty();
 }
 
-// What an earlier scan found before a fault that passes: it is found again, in the order of the search.
+// Drops what a scan found that was cut short by a transient fault: the next scan finds it again, in search order.
 void Manager::forget_found() {
   const auto is_idle = [](auto& e) { return e->library == nullptr && e->info.state != State::Closed; };
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(), is_idle), entries_.end());
 }
 
-// A device that a manifest names can be asked for: the first use opens its plugin.
-void Manager::make_known(Info& info) {
-  if (info.device == "any") return;  // is none
+// Makes the device of a manifest known by name: its first use opens the plugin.
+void Manager::reserve_device_name(Info& info) {
+  if (info.device == "any") return;  // not a device
   try {
     core::reserve_device(info.device);
   } catch (const Error& e) {
@@ -101,18 +101,18 @@ void Manager::make_known(Info& info) {
 }
 
 void Manager::scan_folder(const fs::path& folder) {
-  const auto unless_it_passes = [this](auto&& step) {
+  const auto collect_transient = [this](auto&& step) {
     try {
       step();
     } catch (const BackendError& e) {
-      if (!may_pass(e.msg())) throw;
-      passing_.push_back(e.msg());
+      if (!is_transient(e.msg())) throw;
+      transient_.push_back(e.msg());
     }
   };
   FolderContents found;
-  unless_it_passes([&] { found = read_folder(folder); });
-  for (const fs::path& file : found.manifests) unless_it_passes([&] { add_manifest(file); });
-  for (const fs::path& file : found.libraries) unless_it_passes([&] { add_bare_library(file); });
+  collect_transient([&] { found = read_folder(folder); });
+  for (const fs::path& file : found.manifests) collect_transient([&] { add_manifest(file); });
+  for (const fs::path& file : found.libraries) collect_transient([&] { add_bare_library(file); });
 }
 
 void Manager::add_manifest(const fs::path& file) {
@@ -120,13 +120,13 @@ void Manager::add_manifest(const fs::path& file) {
     Manifest m = read_manifest(file);
     Info info = info_of(m);
     if (find_library(info.library)) return;  // the same file through another folder, or loaded already
-    if (std::string why = filtered_out(m.name); !why.empty()) {
+    if (std::string why = why_filtered_out(m.name); !why.empty()) {
       info.state = State::Disabled;
       info.reason = why;
     } else if (Entry* other = find_name(m.name)) {
       info.state = State::Refused;
       info.reason = core::join("another plugin named '", m.name, "' was found first: ", other->info.library);
-    } else if (why = unsuitable(m); !why.empty()) {
+    } else if (why = why_unsuitable(m); !why.empty()) {
       info.state = State::Refused;
       info.reason = why;
     }
@@ -134,7 +134,7 @@ void Manager::add_manifest(const fs::path& file) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    if (may_pass(std::string_view(e.what()))) throw;
+    if (is_transient(std::string_view(e.what()))) throw;
     Info info;
     info.name = name_of_file(file);
     info.manifest = file.string();
@@ -155,7 +155,7 @@ void Manager::add_bare_library(const fs::path& file) {
   add(std::move(info), {});
 }
 
-// By the name of a plugin that may serve, or serves already.
+// The plugin of that name that is open, or can be opened.
 Manager::Entry* Manager::find_name(std::string_view name) {
   for (auto& e : entries_) {
     if (e->info.name == name && (e->info.state == State::Found || e->info.state == State::Opened)) return e.get();
@@ -188,7 +188,7 @@ void Manager::open_where(Wanted wanted) {
   }
   // Highest first; a variant that the user prefers comes before the others of its kind, whatever their priority.
   auto rank = [](Entry* e) {
-    return std::pair(e->info.variant.empty() ? 0 : preference(e->info.name), -e->info.priority);
+    return std::pair(e->info.variant.empty() ? 0 : preference_rank(e->info.name), -e->info.priority);
   };
   std::stable_sort(order.begin(), order.end(), [&](Entry* a, Entry* b) { return rank(a) < rank(b); });
   for (Entry* e : order) {
@@ -214,34 +214,34 @@ Manager::Entry* Manager::serving_variant(const Entry& e) {
   return nullptr;
 }
 
-// A plugin of a device and of layouts waits for both; "any" is asked for where an op or a dtype is unknown.
+// A plugin with a device and layouts opens once both were requested. "any" is requested for an unknown op or dtype.
 bool Manager::open_for_device(std::string_view device) {
   Lock lock(mutex_);
-  asked_.emplace(device);
+  requested_.emplace(device);
   open_where([&](const Info& i) {
-    const bool awaited = std::any_of(i.layouts.begin(), i.layouts.end(), [&](auto& l) { return asked_.count(l) > 0; });
-    return i.device == device && (i.layouts.empty() || device == "any" || awaited);
+    const bool used = std::any_of(i.layouts.begin(), i.layouts.end(), [&](auto& l) { return requested_.count(l) > 0; });
+    return i.device == device && (i.layouts.empty() || device == "any" || used);
   });
   return scanned_ &&
-         std::none_of(entries_.begin(), entries_.end(), [&](auto& e) { return e->again && e->info.device == device; });
+         std::none_of(entries_.begin(), entries_.end(), [&](auto& e) { return e->retry && e->info.device == device; });
 }
 
 void Manager::open_for_layout(std::string_view layout) {
   Lock lock(mutex_);
-  asked_.emplace(layout);
+  requested_.emplace(layout);
   open_where([&](const Info& i) {
-    return contains(i.layouts, layout) && (i.device == "any" || i.device == "cpu" || asked_.count(i.device) > 0);
+    return contains(i.layouts, layout) && (i.device == "any" || i.device == "cpu" || requested_.count(i.device) > 0);
   });
   const int slot = core::layout_slot_from_name(layout);
   if (slot >= 0 && core::layout_ext(slot) != nullptr) return;
-  open_where([&](const Info& i) { return contains(i.layouts, layout); });  // one of them may bring it
+  open_where([&](const Info& i) { return contains(i.layouts, layout); });  // one of them may provide it
 }
 
 void Manager::open_all() {
   open_where([](const Info&) { return true; });
 }
 
-// "in A, B; FOUND": what the search ignored, what became of those that `is_one` picks, or `otherwise` where none is.
+// "in A, B; FOUND": what the search ignored, the state of the plugins that satisfy `is_one`, or `otherwise` if none.
 template <class Predicate>
 std::string Manager::search_report(Predicate is_one, const std::string& otherwise) {
   std::string where, reasons;
@@ -250,7 +250,7 @@ std::string Manager::search_report(Predicate is_one, const std::string& otherwis
   };
   for (const fs::path& f : path_.folders) add(where, ", ", f.string());
   for (const std::string& text : path_.ignored) add(reasons, "; ", text);
-  for (const std::string& text : passing_) add(reasons, "; ", text);
+  for (const std::string& text : transient_) add(reasons, "; ", text);
   bool found = false;
   for (auto& e : entries_) {
     const Info& i = e->info;
@@ -284,7 +284,7 @@ std::string Manager::why_no_layout(std::string_view layout) {
 std::vector<Info> Manager::list() {
   Lock lock(mutex_);
   scan();
-  if (!passing_.empty()) throw BackendError(core::join("the search for plugins is incomplete: ", passing_.front()));
+  if (!transient_.empty()) throw BackendError(core::join("the search for plugins is incomplete: ", transient_.front()));
   std::vector<Info> out;
   for (auto& e : entries_) out.push_back(e->info);
   return out;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What is known of every plugin of this process, and when each is opened.
+// The state of every plugin of this process, and when each is opened.
 //
 // One recursive mutex guards everything: opening a library runs its init, which may ask core for another device and so
-// come back here on the same thread. An entry that is being opened is then passed over. A fork takes the mutex, so that
-// a child finds the list whole.
+// come back here on the same thread. An entry that is being opened is skipped. A fork takes the mutex, so that a
+// child finds the list consistent.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,10 @@
 namespace tenon::plugins {
 
 // Sets a flag for its scope.
-struct Mark {
+struct ScopedFlag {
   bool& flag;
-  explicit Mark(bool& f) : flag(f) { flag = true; }
-  ~Mark() { flag = false; }
+  explicit ScopedFlag(bool& f) : flag(f) { flag = true; }
+  ~ScopedFlag() { flag = false; }
 };
 
 class Manager final : public core::BackendSource {
@@ -55,7 +55,7 @@ class Manager final : public core::BackendSource {
     Info info;
     Manifest manifest;
     bool opening = false;
-    bool again = false;  // opening it failed for a reason that may pass: the next use opens it
+    bool retry = false;  // opening it met a transient fault: the next use tries again
     FileId id;
     Library* library = nullptr;  // of a refused one too: its init may have left threads in the code
     Handshake handshake;
@@ -66,11 +66,11 @@ class Manager final : public core::BackendSource {
   void scan_folder(const std::filesystem::path& folder);
   void add_manifest(const std::filesystem::path& file);
   void add_bare_library(const std::filesystem::path& file);
-  static void make_known(Info& info);
+  static void reserve_device_name(Info& info);
   Entry* find_name(std::string_view name);
   Entry* find_library(const std::filesystem::path& canonical);
   Entry& add(Info info, Manifest manifest);
-  void open(Entry& e);  // a fault goes to e.info; std::bad_alloc leaves e as it was
+  void open(Entry& e);  // a failure is recorded in e.info; std::bad_alloc leaves e unchanged
   void open_or_throw(Entry& e);
   void probe(const Entry& e, const Expected& expected);
   Entry* serving_variant(const Entry& e);
@@ -83,8 +83,8 @@ class Manager final : public core::BackendSource {
   RecursiveMutex mutex_;
   bool scanned_ = false;
   bool scanning_ = false;
-  std::vector<std::string> passing_;          // faults of the last scan that may pass: the next call scans again
-  std::set<std::string, std::less<>> asked_;  // devices and layouts that have been used
+  std::vector<std::string> transient_;            // transient faults of the last scan: the next call scans again
+  std::set<std::string, std::less<>> requested_;  // devices and layouts that have been used
   SearchPath path_;
   Entries entries_;
 };

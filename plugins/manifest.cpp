@@ -13,9 +13,9 @@
 #include <sstream>
 
 #include "core/base/json.h"
-#include "passing.h"
 #include "tenon/abi/base.h"
 #include "tenon/core/error.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {
@@ -29,7 +29,8 @@ constexpr std::uintmax_t kMaxBytes = 1 << 20;
   throw BackendError(core::join("manifest ", file.string(), ": ", what));
 }
 
-// Who may write a manifest chooses which file is opened and which hash that has: it is checked as libraries are.
+// Whoever may write a manifest chooses which file is opened and which hash it must have: it is checked as libraries
+// are.
 std::string read_trusted(const fs::path& file) {
   const CheckedFile checked = open_trusted(file);
   if (checked.id.bytes > kMaxBytes) bad(file, "larger than 1 MiB");
@@ -55,7 +56,7 @@ Json parse_file(const fs::path& file) {
   return j;
 }
 
-// The value as a T, or nothing if it is another.
+// The value as a T, or nothing if it is of another type.
 template <class T>
 std::optional<T> value_as(const Json& v) {
   const T* value = v.as<T>();
@@ -83,7 +84,7 @@ std::optional<std::map<std::string, std::string>> value_as(const Json& v) {
   }
   return members ? std::optional(std::move(out)) : std::nullopt;
 }
-// No other number is taken for an integer, and none is cut.
+// Other numbers are not converted to an integer, and none is truncated.
 template <>
 std::optional<int> value_as(const Json& v) {
   const auto* natural = v.as<uint64_t>();
@@ -116,7 +117,7 @@ T optional(const Json& j, const fs::path& file, const char* name, const char* ex
 
 constexpr const char* kInteger = "an integer of 32 bits";
 
-// Lower-case hex digits behind a prefix; empty where the field is not there.
+// Lower-case hex digits after a prefix; empty if the field is absent.
 std::string hex_field(const Json& j, const fs::path& file, const char* name, std::string_view prefix, std::size_t n) {
   const std::string before = prefix.empty() ? "" : core::join("'", prefix, "' and ");
   const std::string expected = core::join(before, n, " lower-case hex digits");
@@ -160,7 +161,7 @@ Manifest read_manifest(const fs::path& file) {
   m.device = required<std::string>(j, file, "device", "a device's name");
   if (!is_name(m.device)) bad(file, "field 'device' must have 1 to 64 letters, digits, '_', '-' or '.'");
   std::string library = required<std::string>(j, file, "library", "a path relative to the manifest");
-  if (library.empty() || library.find('\0') != std::string::npos) bad(file, "field 'library' is no path");
+  if (library.empty() || library.find('\0') != std::string::npos) bad(file, "field 'library' is not a valid path");
   m.library = (file.parent_path() / library).lexically_normal();
   const Json* abi = j.find("abi");
   if (!abi) bad(file, "field 'abi' is missing; expected {\"major\": 1, \"min_minor\": 0}");
@@ -179,7 +180,7 @@ Manifest read_manifest(const fs::path& file) {
   return m;
 }
 
-std::string unsuitable(const Manifest& m) {
+std::string why_unsuitable(const Manifest& m) {
   if (m.abi_major != TN_ABI_MAJOR || m.abi_min_minor > TN_ABI_MINOR) {
     return core::join("plugin ", m.name, " speaks ABI ", m.abi_major, ".", m.abi_min_minor, ", core ", TN_ABI_MAJOR,
                       ".", TN_ABI_MINOR);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// libtenon_NAME.json: what is known of a plugin before its library is opened.
+// libtenon_NAME.json: what a plugin states before its library is opened.
 #pragma once
 
 #include <filesystem>
@@ -29,9 +29,9 @@ struct Manifest {
   bool isolated = false;
 };
 
-// BackendError names the file and the field at fault, or who else may write the file. Unknown fields are skipped.
+// BackendError names the file and the wrong field, or that others may write the file. Unknown fields are skipped.
 Manifest read_manifest(const std::filesystem::path& file);
 // Whether this core and this machine can run it; the reason if not, else empty. Opens nothing.
-std::string unsuitable(const Manifest& m);
+std::string why_unsuitable(const Manifest& m);
 
 }  // namespace tenon::plugins

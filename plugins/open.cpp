@@ -7,7 +7,6 @@
 
 #include "core/base/settings.h"
 #include "manager.h"
-#include "passing.h"
 #include "probe.h"
 #include "process_state.h"
 #include "tenon/core/allocator.h"
@@ -15,6 +14,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/log.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {
@@ -31,51 +31,51 @@ void fill_from_descriptor(Info& info, const Handshake& h) {
   info.state = h.why_no_device.empty() ? State::Opened : State::NoDevice;
   info.reason = h.why_no_device;
   if (info.state != State::Opened || !h.plugin->describe) return;
-  constexpr std::size_t kLongest = 4096;
+  constexpr std::size_t kMaxLength = 4096;
   tn_str line = h.plugin->describe();
-  if (line.len <= kLongest) info.description = text(line);
+  if (line.len <= kMaxLength) info.description = text(line);
 }
 
-// Whether a plugin is opened in a child process first, how long that may take, and what a refusal adds about it.
+// Whether a plugin is opened in a child process first, the time limit there, and what an error message adds about it.
 struct Trial {
-  int milliseconds = 0;  // 0: it is not
+  int milliseconds = 0;  // 0: no trial
   const char* why = "";
 };
 
-Trial trial_of(const Hashes& hashes) {
-  constexpr int kUsual_ms = 10'000;
-  const auto asked = core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "plugins without a hash alone are tried first");
+Trial read_trial_settings(const Hashes& hashes) {
+  constexpr int kDefault_ms = 10'000;
+  const auto asked = core::number_setting("PLUGIN_PROBE", 0, INT_MAX, "only plugins without a hash are probed");
   if (asked) return {static_cast<int>(*asked), ""};
   if (!hashes.empty()) return {};
-  return {kUsual_ms,
-          ". It was opened in a process of its own first, as no manifest has a hash of it (`tenon manifest` writes "
-          "one); with TENON_PLUGIN_PROBE=0 that is left out"};
+  return {kDefault_ms,
+          ". It was opened in a child process first, as no manifest has a hash of it (`tenon manifest` writes "
+          "one); TENON_PLUGIN_PROBE=0 disables that"};
 }
 
 }  // namespace
 
 void Manager::open(Entry& e) {
   std::string why;
-  e.again = true;
+  e.retry = true;
   try {
     open_or_throw(e);
-    e.again = false;
+    e.retry = false;
     return;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& x) {
     why = x.what();
   } catch (...) {
-    why = core::join(e.info.library, ": it threw something that is no exception");
+    why = core::join(e.info.library, ": it threw something that is not a std::exception");
   }
-  e.again = may_pass(std::string_view(why));
-  core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, e.again ? " is not open yet: " : " refused: ", why));
-  e.info.state = e.again ? State::Found : State::Refused;
+  e.retry = is_transient(std::string_view(why));
+  core::log(TN_LOG_WARNING, core::join("plugin ", e.info.name, e.retry ? " is not open yet: " : " refused: ", why));
+  e.info.state = e.retry ? State::Found : State::Refused;
   e.info.reason = std::move(why);
 }
 
 void Manager::open_or_throw(Entry& e) {
-  Mark mark(e.opening);
+  ScopedFlag mark(e.opening);
   CheckedFile file = check_file(e.info.library, e.manifest.hashes);
   for (auto& other : entries_) {
     if (other.get() != &e && other->library && other->id == file.id) {
@@ -93,15 +93,15 @@ void Manager::open_or_throw(Entry& e) {
     throw BackendError(core::join(e.info.library, ": variant ", e.info.variant, " of ", e.info.device,
                                   " is served by plugin ", other->info.name, "; unload that first"));
   }
-  for (const std::string& l : e.info.layouts) core::reserve_layout(l);  // another plugin may bring it, and later
+  for (const std::string& l : e.info.layouts) core::reserve_layout(l);  // another plugin may provide it later
   probe(e, expected);
   e.id = file.id;
   ProcessState before;
   try {
-    if (e.library == nullptr || e.library->id() != file.id) {  // it is there where only the rest failed before
+    if (e.library == nullptr || e.library->id() != file.id) {  // already open if a later step failed before
       e.library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
     }
-    e.handshake = shake_hands(*e.library, expected);
+    e.handshake = negotiate(*e.library, expected);
   } catch (...) {
     (void)before.restore();
     throw;
@@ -117,19 +117,19 @@ void Manager::open_or_throw(Entry& e) {
   warn_of_copies(e);
 }
 
-// Everything that opening does, in a child that may die of it; closing, too, where the plugin can be closed.
+// Does everything that opening does, and closing if the plugin allows it, in a child process that may crash.
 void Manager::probe(const Entry& e, const Expected& expected) {
-  const Trial trial = trial_of(e.manifest.hashes);
+  const Trial trial = read_trial_settings(e.manifest.hashes);
   if (trial.milliseconds == 0) return;
-  auto [fault, ended] = in_probe(
+  auto [fault, ended] = run_in_probe(
       [&](const std::function<void(const char*)>& step) -> std::string {
-        Expected told = expected;
-        told.step = step;
-        told.rehearsal = true;
+        Expected in_child = expected;
+        in_child.step = step;
+        in_child.rehearsal = true;
         step("opening");
         CheckedFile file = check_file(e.info.library, e.manifest.hashes);
         Library* library = Library::open(std::move(file), e.manifest.isolated, e.manifest.hashes);
-        Handshake h = shake_hands(*library, told);
+        Handshake h = negotiate(*library, in_child);
         step("its texts");
         Info scratch;
         fill_from_descriptor(scratch, h);
@@ -145,7 +145,7 @@ void Manager::probe(const Entry& e, const Expected& expected) {
   throw BackendError(ended ? fault + trial.why : fault);
 }
 
-// Two copies of one third-party library in a process are the usual cause of faults that nobody can explain.
+// Two versions of one third-party library in a process are a common cause of crashes that are hard to explain.
 void Manager::warn_of_copies(const Entry& e) {
   for (auto& other : entries_) {
     if (other.get() == &e || other->info.state != State::Opened) continue;
@@ -172,7 +172,8 @@ Info Manager::load(const fs::path& given) {
   bool has_manifest = path.extension() == ".json";
   if (has_manifest) {
     manifest = read_manifest(path);
-    if (std::string why = unsuitable(manifest); !why.empty()) throw BackendError(core::join(path.string(), ": ", why));
+    if (std::string why = why_unsuitable(manifest); !why.empty())
+      throw BackendError(core::join(path.string(), ": ", why));
     const fs::path named = manifest.library;
     path = fs::weakly_canonical(named, ec);
     if (ec)
@@ -197,7 +198,7 @@ Info Manager::load(const fs::path& given) {
     e->manifest = std::move(manifest);
   }
   open(*e);
-  if (e->again || e->info.state == State::Refused) throw BackendError(e->info.reason);
+  if (e->retry || e->info.state == State::Refused) throw BackendError(e->info.reason);
   return e->info;
 }
 
@@ -210,10 +211,10 @@ void Manager::unload(std::string_view name) {
   TENON_CHECK(e.handshake.plugin->flags & TN_PLUGIN_UNLOADABLE, ValueError, "unload: plugin ", name,
               " does not say that it can be unloaded (TN_PLUGIN_UNLOADABLE)");
   TENON_CHECK(!e.opening, ValueError, "unload: plugin ", name, " is being closed by another thread");
-  Mark mark(e.opening);
-  lock.unlock();  // calls that are waited for may want it
+  ScopedFlag mark(e.opening);
+  lock.unlock();  // calls that release_plugin waits for may need it
   try {
-    part(e.handshake);
+    release_plugin(e.handshake);
   } catch (const Error& x) {
     lock.lock();
     core::throw_error(x.code(), core::join("unload: plugin ", name, ": ", x.msg()));

@@ -18,8 +18,8 @@
 namespace tenon::plugins {
 namespace {
 
-// What the child sends: 's' text '\n' for a step, 'r' text '\0' for the result. Nobody waits for the pipe's end: a
-// library may have left a process of its own behind that holds it.
+// What the child sends: 's' text '\n' for a step, 'r' text '\0' for the result. The reader does not wait for the end of
+// the pipe: a library may have started a process that still holds it.
 constexpr char kStep = 's', kResult = 'r', kEnd = '\0';
 
 void send(int fd, char kind, std::string text) {
@@ -36,11 +36,11 @@ void send(int fd, char kind, std::string text) {
   }
 }
 
-[[noreturn]] void be_the_child(int fd, const std::function<std::string(const std::function<void(const char*)>&)>& f) {
+[[noreturn]] void run_child(int fd, const std::function<std::string(const std::function<void(const char*)>&)>& f) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(s, SIG_DFL);
-  int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);  // the runtime's last words are the parent's to say
+  int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);  // the parent reports what the runtime prints on a crash
   if (quiet >= 0) dup2(quiet, STDERR_FILENO);
   std::string result;
   try {
@@ -48,7 +48,7 @@ void send(int fd, char kind, std::string text) {
   } catch (const std::exception& e) {
     result = e.what();
   } catch (...) {
-    result = "it threw something that is no exception";
+    result = "it threw something that is not a std::exception";
   }
   send(fd, kResult, result);
   _exit(0);
@@ -73,8 +73,8 @@ bool read_all(int fd, int milliseconds, std::string& out) {
   }
 }
 
-// Takes the steps off the front of what the child sent; true when a result follows.
-bool parse(std::string& text, std::string& step) {
+// Removes the leading steps from what the child sent; true if a result follows.
+bool parse_report(std::string& text, std::string& step) {
   while (!text.empty() && text[0] == kStep) {
     std::size_t end = text.find('\n');
     if (end == std::string::npos) return false;
@@ -86,31 +86,31 @@ bool parse(std::string& text, std::string& step) {
   return true;
 }
 
-std::string how_it_ended(int status, bool in_time, int milliseconds, const std::string& step) {
+std::string describe_end(int status, bool in_time, int milliseconds, const std::string& step) {
   std::string during = step.empty() ? "" : " during " + step;
   if (!in_time) return core::join("it did not finish within ", milliseconds, " ms", during);
   if (WIFSIGNALED(status)) {
-    return core::join("it killed the process that tried it", during, ": signal ", WTERMSIG(status), " (",
+    return core::join("it killed the probe process", during, ": signal ", WTERMSIG(status), " (",
                       strsignal(WTERMSIG(status)), ")");
   }
-  return core::join("it ended the process that tried it", during, ", with status ", WEXITSTATUS(status));
+  return core::join("it ended the probe process", during, ", with status ", WEXITSTATUS(status));
 }
 
 }  // namespace
 
-ProbeResult in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f, int milliseconds) {
+ProbeResult run_in_probe(const std::function<std::string(const std::function<void(const char*)>&)>& f,
+                         int milliseconds) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return {core::join("no pipe for the process that tries it: ", strerror(errno)), true};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {core::join("no pipe for the probe process: ", strerror(errno)), true};
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    be_the_child(ends[1], f);
+    run_child(ends[1], f);
   }
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
-    return {core::join("no process to try it in: ", strerror(errno)), true};
+    return {core::join("no probe process: ", strerror(errno)), true};
   }
   std::string text, step;
   bool in_time = read_all(ends[0], milliseconds, text);
@@ -119,9 +119,9 @@ ProbeResult in_probe(const std::function<std::string(const std::function<void(co
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  bool has_result = parse(text, step);
+  bool has_result = parse_report(text, step);
   if (has_result && in_time) return {text, false};
-  return {how_it_ended(status, in_time, milliseconds, step), true};
+  return {describe_end(status, in_time, milliseconds, step), true};
 }
 
 }  // namespace tenon::plugins

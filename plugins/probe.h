@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A child process that may die of a library, so that this one does not.
+// Opens a library in a child process, so that a crash does not end this one.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct ProbeResult {
 
 // Runs `f` in a forked child. The fault is f's text, or how the child ended: by a signal, by an exit of its own, or by
 // the deadline, with the step that f had announced last through its argument.
-ProbeResult in_probe(const std::function<std::string(const std::function<void(const char*)>& step)>& f,
-                     int milliseconds);
+ProbeResult run_in_probe(const std::function<std::string(const std::function<void(const char*)>& step)>& f,
+                         int milliseconds);
 
 }  // namespace tenon::plugins

@@ -22,7 +22,7 @@ std::string current_folder() {
   return std::filesystem::current_path(ec).string();  // empty if it was removed
 }
 
-// Without umask(), which would change it for a moment under every thread. Nothing where it cannot be read.
+// Without umask(), which would change it for a moment for every thread. Nothing if it cannot be read.
 std::optional<mode_t> umask_now() {
   std::ifstream in("/proc/self/status");
   for (std::string line; std::getline(in, line);) {
@@ -82,11 +82,11 @@ std::vector<std::string> ProcessState::restore() const {
   }
   if (const auto now = umask_now(); now && umask_ && now != umask_) {
     umask(*umask_);
-    out.push_back("the mask of new files (umask) was changed");
+    out.push_back("the file mode creation mask (umask) was changed");
   }
   if (!same_signals(blocked_now(), signals_)) {
     pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-    out.push_back("the signals that are blocked were changed");
+    out.push_back("the signal mask was changed");
   }
   for (int i = 0; i < 8; ++i) {
     struct sigaction now;
@@ -99,7 +99,7 @@ std::vector<std::string> ProcessState::restore() const {
   fegetenv(&floats);
   if (float_mode(floats) != float_mode(floats_)) {
     fesetenv(&floats_);
-    out.push_back("the mode of floats (rounding, denormals or traps) was changed");
+    out.push_back("the floating-point mode (rounding, denormals or traps) was changed");
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a library must leave as it was: a constructor that flushes denormals to zero, or an init that changes the
-// locale, silently changes the numbers and the files of the whole program.
+// The process state that a library must not change: a constructor that flushes denormals to zero, or an init that
+// changes the locale, silently changes the results and the files of the whole program.
 #pragma once
 
 #include <fenv.h>
@@ -17,7 +17,7 @@ namespace tenon::plugins {
 class ProcessState {
  public:
   ProcessState();  // as it is now
-  // Puts back what differs now; one line for each ("the current directory was changed to /x").
+  // Restores what differs now; one line per difference ("the current directory was changed to /x").
   std::vector<std::string> restore() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A recursive mutex that the child of a fork can unlock: std's remembers its owner by a number that is another one
-// there.
+// A recursive mutex that the child of a fork can unlock: std's identifies its owner by a thread id, which is
+// different there.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ namespace tenon::plugins {
 class RecursiveMutex {
  public:
   void lock() {
-    if (!mine()) {
+    if (!is_owner()) {
       mutex_.lock();
       owner_.store(pthread_self(), std::memory_order_relaxed);
     }
@@ -27,8 +27,8 @@ class RecursiveMutex {
   }
 
  private:
-  // What another thread writes meanwhile is never this thread's own name.
-  bool mine() const { return pthread_equal(owner_.load(std::memory_order_relaxed), pthread_self()) != 0; }
+  // Another thread never writes this thread's id, so a relaxed load is enough.
+  bool is_owner() const { return pthread_equal(owner_.load(std::memory_order_relaxed), pthread_self()) != 0; }
   std::mutex mutex_;
   std::atomic<pthread_t> owner_{};
   int depth_ = 0;  // of the owner

@@ -13,8 +13,8 @@
 #include <system_error>
 
 #include "core/base/settings.h"
-#include "passing.h"
 #include "tenon/core/error.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {
@@ -50,7 +50,7 @@ fs::path core_folder() {
   if (!dladdr(reinterpret_cast<void*>(&search_path), &info) || !info.dli_fname) return {};
   std::error_code ec;
   fs::path file = fs::canonical(info.dli_fname, ec);
-  if (ec && may_pass(ec.value())) system_fault(info.dli_fname, "cannot be found", ec.value());
+  if (ec && is_transient(ec.value())) system_fault(info.dli_fname, "cannot be found", ec.value());
   return ec ? fs::path() : file.parent_path();
 }
 
@@ -83,10 +83,10 @@ SearchPath search_path() {
 
 FolderContents read_folder(const fs::path& folder) {
   FolderContents out;
-  // Not fs::directory_iterator, which ends the process where it has no memory for a name.
+  // Not fs::directory_iterator, which ends the process if it has no memory for a name.
   const auto close = [](DIR* d) { closedir(d); };
   const std::unique_ptr<DIR, decltype(close)> open(opendir(folder.c_str()), close);
-  if (!open && may_pass(errno)) system_fault(folder.string(), "the folder cannot be read", errno);
+  if (!open && is_transient(errno)) system_fault(folder.string(), "the folder cannot be read", errno);
   while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
     const std::string name = entry->d_name;
     const fs::path p = folder / name;
@@ -99,7 +99,7 @@ FolderContents read_folder(const fs::path& folder) {
   return out;
 }
 
-std::string filtered_out(const std::string& name) {
+std::string why_filtered_out(const std::string& name) {
   std::string select = core::setting("PLUGINS_SELECT");
   if (!select.empty() && !matches_any(name, select)) {
     return core::join("not selected by TENON_PLUGINS_SELECT=", select);
@@ -109,7 +109,7 @@ std::string filtered_out(const std::string& name) {
   return {};
 }
 
-int preference(const std::string& name) {
+int preference_rank(const std::string& name) {
   std::vector<std::string> globs = split(core::setting("PLUGINS_PREFER"), ',');
   auto matches = [&](const std::string& glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; };
   return static_cast<int>(std::find_if(globs.begin(), globs.end(), matches) - globs.begin());

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Where plugins are looked for, and which of them the user wants.
+// Where plugins are searched for, and which of them the user selects.
 #pragma once
 
 #include <filesystem>
@@ -22,17 +22,18 @@ struct SearchPath {
 SearchPath search_path();
 
 // libtenon_*.json and libtenon_*.so of one folder, sorted by name; the core library is left out. Empty when the
-// folder is not there or may not be read; BackendError for a fault that may pass.
+// folder is not there or may not be read; BackendError for a transient fault.
 struct FolderContents {
   std::vector<fs::path> manifests, libraries;
 };
 FolderContents read_folder(const fs::path& folder);
 
-// Empty if the filters let the plugin through, else the reason: TENON_PLUGINS_SELECT and TENON_PLUGINS_DISABLE, lists
+// Empty if the filters accept the plugin, else the reason: TENON_PLUGINS_SELECT and TENON_PLUGINS_DISABLE, lists
 // of globs with commas between.
-std::string filtered_out(const std::string& name);
+std::string why_filtered_out(const std::string& name);
 
-// Place of the plugin in TENON_PLUGINS_PREFER, a list of globs: 0 is the first, and those that are not named come last.
-int preference(const std::string& name);
+// Position of the plugin in TENON_PLUGINS_PREFER, a list of globs: 0 is the first; plugins that are not named come
+// last.
+int preference_rank(const std::string& name);
 
 }  // namespace tenon::plugins

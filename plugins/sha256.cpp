@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "passing.h"
+#include "transient.h"
 
 namespace tenon::plugins {
 namespace {

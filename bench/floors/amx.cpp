@@ -30,7 +30,7 @@ __attribute__((target("amx-tile"))) inline void amx_end(float* c, long ldc) {
   _tile_stored(3, c + 16 * ldc + 16, ldc * 4);
 }
 
-// oneDNN dies with SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it then loads
+// oneDNN raises SIGILL on virtual machines that offer the tiles but leave CPUID leaf 0x1D empty (it then loads
 // palette 0), so its bf16 has to run without them. This product shows what the tiles give: C (f32) = A (bf16) * B
 // (bf16, packed in pairs of rows: 32 x 32 blocks, two tiles each), C in 32 x 32 blocks of four tiles.
 __attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, long lda, uint16_t const* b, float* c,
@@ -43,7 +43,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void amx_block(uint16_t const* a, l
   amx_end(c, ldc);
 }
 
-// The sums over nine taps for 32 pixels, `row` of them a row of the image.
+// The sums over nine taps for 32 pixels, `row` of them per row of the image.
 __attribute__((target("amx-tile,amx-bf16"))) void amx_conv_block(uint16_t const* x, long row, long channels,
                                                                  uint16_t const* w, float* c) {
   _tile_zero(0);
@@ -72,9 +72,9 @@ __attribute__((target("amx-tile"))) void amx_begin() {
 // Weights of one query from its scores: 2^(score - largest), in bfloat16; returns the sum. n is a multiple of 32.
 float weigh(float const* scores, uint16_t* weights, long n, float scale) {
   auto scaled = [=](long j) { return _mm512_mul_ps(_mm512_loadu_ps(scores + j), _mm512_set1_ps(scale)); };
-  __m512 most = scaled(0), sum = _mm512_setzero_ps();
-  for (long j = 16; j < n; j += 16) most = _mm512_max_ps(most, scaled(j));
-  __m512 largest = _mm512_set1_ps(_mm512_reduce_max_ps(most));
+  __m512 max = scaled(0), sum = _mm512_setzero_ps();
+  for (long j = 16; j < n; j += 16) max = _mm512_max_ps(max, scaled(j));
+  __m512 largest = _mm512_set1_ps(_mm512_reduce_max_ps(max));
   auto power = [=](long j) {
     __m512 x = _mm512_sub_ps(scaled(j), largest), whole = _mm512_roundscale_ps(x, 0), f = _mm512_sub_ps(x, whole);
     __m512 y = _mm512_set1_ps(1.3333558e-3f);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of compute-bound rows.
+// Lower bounds of compute-bound rows.
 #ifdef BENCH_OPENBLAS
 #include <cblas.h>
 #endif
@@ -29,7 +29,7 @@ void products(Group const& row, Type t, std::string const& x) {
 #ifdef BENCH_AMX
     if (t == Type::bf16)
       row(
-          name, [=] { return [product = amx_matmul(n)] { product(1); }; }, "AMX tiles by hand, weights prepacked");
+          name, [=] { return [product = amx_matmul(n)] { product(1); }; }, "hand-written AMX tiles, weights prepacked");
 #endif
 #ifdef BENCH_OPENBLAS
     if (t == Type::f32)
@@ -63,10 +63,10 @@ void by_type(Group const& row) {
     if (t != Type::bf16) continue;
     row(
         "conv3x3" + x, [=] { return [forward = amx_conv3x3(8, 64, 56)] { forward(1); }; },
-        "AMX tiles by hand, channels last");
+        "hand-written AMX tiles, channels last");
     row(
         "conv3x3_fwd_bwd" + x, [=] { return [forward = amx_conv3x3(8, 64, 56)] { forward(3); }; },
-        "AMX tiles by hand: each gradient is as many products as forward");
+        "hand-written AMX tiles: each gradient is as many products as forward");
 #endif
   }
 }

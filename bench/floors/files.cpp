@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of reading and writing.
+// Lower bounds of reading and writing.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr long bytes = 512 * M;
 
-// A file in memory that goes with the last row that reads it.
+// A file in memory, removed with the last row that reads it.
 struct File {
   std::string path = "/dev/shm/tenon_bench." + std::to_string(getpid());
   ~File() { unlink(path.c_str()); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the rows: plain loops and raw libraries on buffers that are already mapped, under the rows' names. A
-// name may stand for several ways; the fastest of them on this machine is the floor.
+// Lower bounds of the rows: plain loops and raw libraries on buffers that are already mapped, under the rows' names. A
+// name may stand for several implementations; the fastest on this machine is the lower bound.
 #pragma once
 
 #include <sys/mman.h>
@@ -94,7 +94,7 @@ void sparse(Suite& s);
 void linalg(Suite& s);
 void files(Suite& s);
 
-// The bfloat16 product on the tiles of AMX; throws where the machine has none.
+// The bfloat16 product on the tiles of AMX; throws if the machine has none.
 Loop amx_matmul(long n);
 Loop amx_conv3x3(long batch, long channels, long side);
 // Attention in bfloat16 on them, keys and values prepacked; throws likewise.

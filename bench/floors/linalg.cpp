@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of linear algebra.
+// Lower bounds of linear algebra.
 #ifdef BENCH_OPENBLAS
 #include <cblas.h>
 #endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of memory-bound rows.
+// Lower bounds of memory-bound rows.
 #include <algorithm>
 
 #include "bench/floors/stream.h"
@@ -268,7 +268,7 @@ void ordering(Group const& row) {
           keep(heap[0]);
         };
       },
-      "heap behind a vector compare, 1 thread");
+      "vector compare, then a heap, 1 thread");
 }
 
 void scan(Group const& row) {

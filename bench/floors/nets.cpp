@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of whole networks.
+// Lower bounds of whole networks.
 #include "bench/floors/dnnl.h"
 
 namespace bench::floors {
@@ -144,9 +144,9 @@ void nets(Suite& s) {
   row(
       "lstm_fwd_bwd", [] { return lstm(true); }, "oneDNN lstm");
   row(
-      "resnet18_b1", [] { return resnet18(1); }, "oneDNN convolutions, blocked, norm and relu folded");
+      "resnet18_b1", [] { return resnet18(1); }, "oneDNN convolutions, blocked, norm and relu fused");
   row(
-      "resnet18_b8", [] { return resnet18(8); }, "oneDNN convolutions, blocked, norm and relu folded");
+      "resnet18_b8", [] { return resnet18(8); }, "oneDNN convolutions, blocked, norm and relu fused");
   row(
       "sdpa_8x512x64", [] { return attention(); }, "oneDNN sgemm on 64-row blocks, libmvec softmax");
   row(
@@ -160,7 +160,7 @@ void nets(Suite& s) {
 #ifdef BENCH_AMX
   row(
       "sdpa_8x512x64_bf16", [] { return [attention = amx_attention(8, 512, 64)] { attention(1); }; },
-      "AMX tiles by hand, keys and values prepacked, exponentials between");
+      "hand-written AMX tiles, keys and values prepacked, exponentials between");
 #endif
   row(
       "transformer_step", [] { return transformer_step(); }, "matrix products (oneDNN sgemm) and Adam only");

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of functions of single elements and of random numbers.
+// Lower bounds of pointwise functions and of random numbers.
 #include "bench/floors/stream.h"
 
 namespace bench::floors {
@@ -115,7 +115,7 @@ void normal_draws(Group const& row) {
               philox(uint64_t(i + k) / 4, bits);
               for (int q = 0; q < 4; ++q) _mm512_store_ps(u + k + 16 * q, uniform(bits[q]));
             }
-            // Two loops: in one, GCC would merge sine and cosine into a call it cannot vectorise.
+            // Two loops: in one, GCC would merge sine and cosine into a call it cannot vectorize.
             for (int k = 0; k < 512; ++k) u[k] = std::sqrt(-2 * std::log(u[k] + 0x1p-25f));
             for (int k = 0; k < 512; ++k) block[k] = u[k] * std::cos(6.2831853f * u[k + 512]);
             asm volatile("" : : : "memory");

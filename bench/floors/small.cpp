@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of small calls: what no design can avoid, as plain loops on mapped buffers.
+// Lower bounds of small calls: what no design can avoid, as plain loops on mapped buffers.
 #include <dnnl.h>
 
 #include "bench/floors/floors.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of sparse rows.
+// Lower bounds of sparse rows.
 #include <immintrin.h>
 #include <omp.h>
 

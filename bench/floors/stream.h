@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Loops that write past the cache, on all threads.
+// Loops with non-temporal stores, on all threads.
 #pragma once
 
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 
 namespace bench::floors {
 
-// Runs f(i) on 16-float vectors and streams the result past the cache.
+// Runs f(i) on 16-float vectors and writes the result with non-temporal stores.
 template <class F>
 void stream_map(float* out, long n, F f) {
 #pragma omp parallel for schedule(static)
@@ -18,7 +18,7 @@ void stream_map(float* out, long n, F f) {
   _mm_sfence();
 }
 
-// Same with a loop the compiler vectorises (libmvec for exp and friends): 1024 floats in L1, then streamed.
+// Same with a loop the compiler vectorizes (libmvec for exp and friends): 1024 floats in L1, then streamed.
 template <class F>
 void stream_blocks(float* out, long n, F f) {
 #pragma omp parallel for schedule(static)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The limits of autograd and of small training steps.
+// Lower bounds of autograd and of small training steps.
 #include "bench/floors/dnnl.h"
 
 namespace bench::floors {
@@ -129,7 +129,7 @@ void chains(Group const& row) {
             keep(g);
           };
         },
-        "three pooled blocks, two indirect calls an op", 100);
+        "three pooled blocks, two indirect calls per op", 100);
 }
 
 void small_graphs(Group const& row) {

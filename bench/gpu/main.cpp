@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's own (--floors), which peer.py prints of
-// libtorch. --small: with tensors so small that they say nothing of a device, to try the program.
+// The rows of a GPU: "id<TAB>row<TAB>value<TAB>unit", ours or the device's lower bounds (--floors); peer.py prints
+// libtorch's. --small: with tensors too small for a measurement, to test the program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
 
-int64_t g_most = kGiB;  // --small: of every size and count
-int64_t most(int64_t n) { return std::min(n, g_most); }
+int64_t g_max = kGiB;  // --small: the maximum of every size and count
+int64_t at_most(int64_t n) { return std::min(n, g_max); }
 
 struct Product {
   const char* name;
@@ -43,9 +43,9 @@ constexpr Convolution kConvolutions[] = {
     {"64 x 56^2, 3x3", 64, 64, 56, 3}, {"256 x 14^2, 3x3", 64, 256, 14, 3}, {"512 x 7^2, 1x1", 64, 512, 7, 1}};
 std::string row_of(const Convolution& c) { return core::join("conv forward and backward, ", c.name); }
 
-Product shrunk(const Product& p) { return {p.name, most(p.batch), most(p.m), most(p.k), most(p.n)}; }
+Product shrunk(const Product& p) { return {p.name, at_most(p.batch), at_most(p.m), at_most(p.k), at_most(p.n)}; }
 Convolution shrunk(const Convolution& c) {
-  return {c.name, most(c.images), most(c.channels), most(c.side), most(c.kernel)};
+  return {c.name, at_most(c.images), at_most(c.channels), at_most(c.side), at_most(c.kernel)};
 }
 
 int slot() { return core::usable_slot(kCUDA); }
@@ -93,7 +93,7 @@ void host_rows() {
   const Tensor a = ones({1}, kCUDA), b = ones({1}, kCUDA);
   for (int i = 0; i < 100; ++i) (void)a.add(b);
   wait();
-  const int64_t times = most(10000);
+  const int64_t times = at_most(10000);
   const double begin = now_us();
   for (int64_t i = 0; i < times; ++i) (void)a.add(b);
   const double took = now_us() - begin;
@@ -109,7 +109,7 @@ void host_rows() {
   g.replay();
   wait();
   const double from = now_us();
-  const int64_t replays = most(200);
+  const int64_t replays = at_most(200);
   for (int64_t i = 0; i < replays; ++i) g.replay();
   wait();
   print("G2", "replay of 100 captured ops", (now_us() - from) / static_cast<double>(replays), "us");
@@ -117,7 +117,7 @@ void host_rows() {
 
 void memory_rows() {
   {
-    const int64_t n = most(kGiB / 12);
+    const int64_t n = at_most(kGiB / 12);
     const Tensor a = ones({n}, kCUDA), b = ones({n}, kCUDA);
     Tensor out = empty_like(a);
     print("G3", "add, 1 GiB moved", 12e-6 * static_cast<double>(n) / device_ms(20, [&] { add_out(out, a, b); }),
@@ -125,26 +125,26 @@ void memory_rows() {
     const auto five = [&] { (void)a.mul(b).add(a).sub(b).relu().mul(0.5); };
     print("G3", "five ops in turn", device_ms(20, five), "ms");
   }
-  const int64_t side = most(8192);
+  const int64_t side = at_most(8192);
   const Tensor x = randn_on({side, side}), w = ones({side}, kCUDA), b = zeros({side}, kCUDA);
   const double once = 4e-6 * static_cast<double>(side * side);
   print("G4", "sum over rows, 8192^2", once / device_ms(20, [&] { (void)x.sum(1); }), "GB/s");
   print("G4", "sum of all, 8192^2", once / device_ms(20, [&] { (void)x.sum(); }), "GB/s");
   print("G4", "softmax, 8192^2", 2 * once / device_ms(20, [&] { (void)softmax(x, 1); }), "GB/s");
   print("G4", "layer_norm, 8192^2", 2 * once / device_ms(20, [&] { (void)layer_norm(x, {side}, w, b); }), "GB/s");
-  const int64_t rows = most(100000);
+  const int64_t rows = at_most(100000);
   const Tensor table = randn_on({rows, 256});
-  const Tensor index = arange(most(200000), kLong).mul(7919).remainder(rows).to(kCUDA);
+  const Tensor index = arange(at_most(200000), kLong).mul(7919).remainder(rows).to(kCUDA);
   print("G9", "200,000 checked rows of 256", device_ms(20, [&] { (void)index_select(table, 0, index); }), "ms");
 }
 
-// 16 elements a row anywhere, and four million elements of which some meet; neither is looked at.
+// 16 elements per row at random columns, and four million elements with some duplicates; results are not checked.
 constexpr int64_t kRows = 1 << 20, kEach = 16, kWide = 64, kMany = 4 * kRows;
 const char kProduct[] = "sparse 2^20 rows of 16 x 64", kCoalesce[] = "coalesce of 2^22";
 
 void sparse_rows() {
   const TensorOptions whole = TensorOptions(kLong).device(kCUDA);
-  const int64_t rows = most(kRows), n = most(kMany);
+  const int64_t rows = at_most(kRows), n = at_most(kMany);
   const Tensor row = arange(rows * kEach, whole).div(kEach, "floor"), column = randint(0, rows, {rows * kEach}, whole);
   const Tensor t = _sparse_coo_tensor_unsafe(stack({row, column}), randn_on({rows * kEach}), {rows, rows}, {}, true);
   const Tensor x = randn_on({rows, kWide});
@@ -154,10 +154,10 @@ void sparse_rows() {
   print("G8", kCoalesce, device_ms(5, [&] { (void)many.coalesce(); }), "ms");
 }
 
-// Seven elements go past for each parameter: it and two moments both ways, and the gradient.
+// Seven elements are moved per parameter: it and two moments read and written, and the gradient read.
 void optimizer_rows() {
   for (const auto& [count, whole] : {std::pair<int, int64_t>{50, 10000}, {50, 1 << 20}}) {
-    const int64_t n = most(whole);
+    const int64_t n = at_most(whole);
     std::vector<Tensor> params;
     for (int k = 0; k < count; ++k) {
       params.push_back(randn_on({n}).requires_grad_(true));
@@ -174,7 +174,7 @@ void optimizer_rows() {
 }
 
 void product_rows() {
-  setenv("TENON_CONV_BENCHMARK", "1", 0);  // as peer.py has torch do
+  setenv("TENON_CONV_BENCHMARK", "1", 0);  // as peer.py sets for torch
   for (const auto& [dtype, _] : kTypes) {
     for (const Product& whole : kProducts) {
       const Product p = shrunk(whole);
@@ -202,7 +202,7 @@ void allocator_row() {
   const auto step = [&] {
     alive[random() % 64] = empty({1 + static_cast<int64_t>(random() % (4 << 20))}, TensorOptions(kByte).device(kCUDA));
   };
-  const int64_t steps = most(100000);
+  const int64_t steps = at_most(100000);
   for (int64_t i = 0; i < steps / 5; ++i) step();
   const auto before = core::memory_stats(slot(), 0);
   const double begin = now_us();
@@ -218,7 +218,7 @@ void allocator_row() {
 
 void overlap_row() {
   const tn_device_api& a = api();
-  const int64_t side = most(4096), n = most(64 << 20);
+  const int64_t side = at_most(4096), n = at_most(64 << 20);
   const Tensor x = randn_on({side, side}), host = empty({n}, TensorOptions(kFloat).pinned_memory(true));
   Tensor there = empty({n}, kCUDA);
   const auto multiply = [&] {
@@ -246,25 +246,25 @@ void overlap_row() {
   print("G11", "overlap with products", 100 * (compute + copy - both) / std::min(compute, copy), "%");
 }
 
-// One that is negative failed.
+// A negative value means that the measurement failed.
 void print_floor(const char* id, const std::string& row, double value, const char* unit) {
   if (value < 0)
-    std::printf("failed: the floor of %s, %s\n", id, row.c_str());
+    std::printf("failed: the lower bound of %s, %s\n", id, row.c_str());
   else
     print(id, row, value, unit);
 }
 
 void floors() {
-  const double copy = tenon_floor_copy_gb_s(most(kGiB));
-  print_floor("G1", "add of 1 element, host", tenon_floor_launch_us(static_cast<int>(most(10000))), "us");
-  print_floor("G2", "replay of 100 captured ops", tenon_floor_graph_us(100, static_cast<int>(most(200))), "us");
+  const double copy = tenon_floor_copy_gb_s(at_most(kGiB));
+  print_floor("G1", "add of 1 element, host", tenon_floor_launch_us(static_cast<int>(at_most(10000))), "us");
+  print_floor("G2", "replay of 100 captured ops", tenon_floor_graph_us(100, static_cast<int>(at_most(200))), "us");
   print_floor("G3", "add, 1 GiB moved", copy, "GB/s");
   for (const char* row : {"sum over rows, 8192^2", "sum of all, 8192^2", "softmax, 8192^2", "layer_norm, 8192^2"}) {
     print_floor("G4", row, copy, "GB/s");
   }
   print_floor("G12", "step of Adam, 50 x 1048576", copy, "GB/s");
-  print_floor("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(most(100000), 256, most(200000)), "ms");
-  print_floor("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(most(256 << 20)), "GB/s");
+  print_floor("G9", "200,000 checked rows of 256", tenon_floor_gather_ms(at_most(100000), 256, at_most(200000)), "ms");
+  print_floor("G11", "pinned copy to the device", tenon_floor_pinned_gb_s(at_most(256 << 20)), "GB/s");
   for (const auto& [dtype, type] : kTypes) {
     for (const Product& whole : kProducts) {
       const Product p = shrunk(whole);
@@ -276,11 +276,11 @@ void floors() {
     const Convolution c = shrunk(whole);
     print_floor("G6", row_of(c), tenon_floor_conv_ms(c.images, c.channels, c.side, c.kernel), "ms");
   }
-  // Rows that elements pick, elements and results; of coalesce, both tensors.
-  const int64_t rows = most(kRows), many = most(kMany);
+  // Bytes of the selected rows, elements and results; for coalesce, of both tensors.
+  const int64_t rows = at_most(kRows), many = at_most(kMany);
   const double product = static_cast<double>(rows * kEach * (4 * kWide + 20) + rows * kWide * 4) * 1e-6;
   print_floor("G8", kProduct, product / copy, "ms");
-  if (g_most == kGiB) {  // opened by name, so that it may be another toolkit's than that of a trial
+  if (g_max == kGiB) {  // opened by name: its toolkit may differ from the one of a --small run
     print_floor("G8", core::join(kProduct, ", cuSPARSE"), tenon_floor_cusparse_ms(rows, kEach, kWide), "ms");
   }
   print_floor("G8", kCoalesce, static_cast<double>(many) * 40e-6 / copy, "ms");
@@ -301,7 +301,7 @@ int measure(const std::string& what) {
     wait();
     print("G10", "first op of a process", 1e-3 * (now_us() - begin), "ms");
   } else {
-    // A row that fails is told, and the next ones are measured.
+    // A row that fails is reported, and the next ones are measured.
     void (*const groups[])() = {host_rows,    memory_rows,   sparse_rows, optimizer_rows,
                                 product_rows, allocator_row, overlap_row};
     for (auto group : groups) {
@@ -322,7 +322,7 @@ int main(int argc, char** argv) {
     std::string what;
     for (int i = 1; i < argc; ++i) {
       if (std::strcmp(argv[i], "--small") == 0)
-        g_most = 6;
+        g_max = 6;
       else
         what = argv[i];
     }

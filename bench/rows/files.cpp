@@ -7,7 +7,7 @@
 
 namespace {
 
-// A file in memory that goes with the last row that uses it.
+// A file in memory, removed with the last row that uses it.
 struct File {
   std::string path = "/dev/shm/bench_" BENCH_LIBRARY "." + std::to_string(getpid());
   ~File() { unlink(path.c_str()); }

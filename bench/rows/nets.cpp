@@ -72,7 +72,7 @@ void nets_rows(Suite& s) {
           net->eval();
           return [=, x = torch::randn({batch, 3, 224, 224})]() mutable { keep(net->forward(x)); };
         },
-        "eval forward, 224x224, batch norm not folded");
+        "eval forward, 224x224, batch norm not fused");
   row("lstm_fwd", lstm_step(false));
   row("lstm_fwd_bwd", lstm_step(true));
   for (auto type : {torch::kFloat, torch::kBFloat16})

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Runs a group's rows with recording off: makers and loops alike.
+// Runs a group's rows with recording off, both makers and loops.
 void unrecorded(Suite& all, void (*fill)(Suite&)) {
   Suite group;
   fill(group);

@@ -13,8 +13,8 @@ void small_rows(Suite& s) {
   row("zeros_8", [] { return [] { keep(torch::zeros({8})); }; });
   row(
       "add_1", [] { return [a = torch::rand({1}), b = torch::rand({1})] { keep(a + b); }; }, "fresh output");
-  // As add_1, by two threads at once: a call of each takes what one alone takes, unless they meet in something shared.
-  // As many as make the start of a thread, milliseconds on some virtual machines, small.
+  // As add_1, by two threads at once: a call of each takes what one alone takes, unless they contend for something
+  // shared. As many as make the start of a thread, milliseconds on some virtual machines, small.
   constexpr long kEach = 2000000;
   row(
       "add_1_by_two",

@@ -21,8 +21,8 @@ void sparse_rows(Suite& s) {
       return [a = random_coo(n, n, 10 * n).coalesce(), b = torch::rand({n, 64})] { keep(torch::mm(a, b)); };
     };
   };
-  row("spmm_65k", spmm(65536), "coalesced, 10 elements a row, k = 64");
-  row("spmm_262k", spmm(262144), "coalesced, 10 elements a row, k = 64");
+  row("spmm_65k", spmm(65536), "coalesced, 10 elements per row, k = 64");
+  row("spmm_262k", spmm(262144), "coalesced, 10 elements per row, k = 64");
   row(
       "sparse_add",
       [] {

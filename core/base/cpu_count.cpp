@@ -31,7 +31,7 @@ struct Mount {
 };
 
 // Lines of mountinfo: "36 31 0:35 GROUP POINT options [tags] - TYPE source SUPER".
-std::vector<Mount> mounts(const std::string& root) {
+std::vector<Mount> read_mounts(const std::string& root) {
   std::vector<Mount> out;
   std::ifstream file(root + "/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
@@ -60,8 +60,8 @@ std::string group_of_process(const std::string& root, bool v2) {
   return {};
 }
 
-double quota_in(const std::string& folder, bool v2) {
-  double quota = 0, period = 0;  // "max" reads as no number, version 1's -1 is none
+double read_quota(const std::string& folder, bool v2) {
+  double quota = 0, period = 0;  // "max" does not parse and -1 (version 1) is negative: no quota
   if (v2) {
     std::ifstream(folder + "/cpu.max") >> quota >> period;
   } else {
@@ -71,9 +71,9 @@ double quota_in(const std::string& folder, bool v2) {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-double least(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
+double min_quota(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
-int affinity() {
+int count_affinity_cpus() {
   for (std::size_t n = 1024; n <= 1 << 20; n *= 2) {  // the kernel refuses a mask shorter than its own
     cpu_set_t* set = CPU_ALLOC(n);
     if (set == nullptr) break;
@@ -90,7 +90,7 @@ int affinity() {
 
 double cpu_quota(const std::string& root) {
   double quota = 0;
-  for (const Mount& m : mounts(root)) {
+  for (const Mount& m : read_mounts(root)) {
     std::string group = group_of_process(root, m.v2);
     // In a container the mount may show a group below the host's root, and the process's own path begins with it.
     if (m.group != "/" && (group + '/').compare(0, m.group.size() + 1, m.group + '/') == 0) {
@@ -98,7 +98,7 @@ double cpu_quota(const std::string& root) {
     }
     for (;;) {  // a limit of any ancestor counts
       while (!group.empty() && group.back() == '/') group.pop_back();
-      quota = least(quota, quota_in(root + m.point + group, m.v2));
+      quota = min_quota(quota, read_quota(root + m.point + group, m.v2));
       if (group.empty()) break;
       const std::size_t slash = group.rfind('/');
       group.resize(slash == std::string::npos ? 0 : slash);
@@ -108,7 +108,7 @@ double cpu_quota(const std::string& root) {
 }
 
 int usable_cpus() {
-  const int cpus = affinity();
+  const int cpus = count_affinity_cpus();
   const double quota = cpu_quota("");
   return quota > 0 ? std::max(1, static_cast<int>(std::min<double>(cpus, std::ceil(quota)))) : cpus;
 }

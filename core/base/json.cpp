@@ -10,7 +10,7 @@ namespace {
 
 using Library = nlohmann::json;
 
-// Builds values from the events of the parser, and refuses what a header has no use for.
+// Builds values from the events of the parser, and rejects what a header must not contain.
 class Builder final : public nlohmann::json_sax<Library> {
  public:
   explicit Builder(int max_depth) : max_depth_(max_depth) {}
@@ -96,8 +96,8 @@ void write(std::string& out, const Json& v) {
     out += Library(*text).dump();
   } else if (auto* real = v.as<double>()) {
     out += Library(*real).dump();
-  } else if (auto* whole = v.as<int64_t>()) {
-    out += std::to_string(*whole);
+  } else if (auto* negative = v.as<int64_t>()) {
+    out += std::to_string(*negative);
   } else if (auto* natural = v.as<uint64_t>()) {
     out += std::to_string(*natural);
   } else if (auto* truth = v.as<bool>()) {

@@ -25,8 +25,8 @@ void after_fork() {
   LeafMutexes::each([](LeafMutex& m) { m.unlock(); });
 }
 
-// Before every other handler of the library, as a fork runs the last one's first: whoever holds a leaf's mutex waits
-// for no other, but not the other way round.
+// Registered before every other handler of the library, as a fork runs the last registered one first: a thread that
+// holds a leaf mutex waits for no other mutex, but one that holds another may wait for a leaf mutex.
 struct ForkHandlers {
   ForkHandlers() { pthread_atfork(before_fork, after_fork, after_fork); }
 };

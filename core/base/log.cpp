@@ -34,7 +34,7 @@ void warn(std::string_view category, std::string_view message, const char* file,
 }
 
 void warn_once(std::string_view key, std::string_view category, std::string_view message) {
-  // A warning that nobody can hear is not used up.
+  // Without a handler the warning does not count as given.
   if (g_warning_handler.load(std::memory_order_acquire) != nullptr && first_time(key)) warn(category, message);
 }
 

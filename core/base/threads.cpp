@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread pool.
 //
-// A call publishes its work in a slot and works itself; sleeping workers are woken, and whoever comes takes blocks. A
-// worker that the system does not schedule takes none, so a busy neighbour costs its share of the machine and nothing
+// A call publishes its work in a slot, wakes sleeping workers and works itself; each thread takes the next free blocks.
+// A worker that the system does not schedule takes none, so a busy neighbor costs its share of the machine and nothing
 // more: the caller never waits for a worker that has not started.
 //
 // Life of a slot: the caller owns it (owned), fills it, opens it (open), works, closes it, and waits until nobody is
-// inside. A worker counts itself in before it looks at `open`, so that after closing, inside == 0 means that nobody
-// reads the slot any more.
+// inside. A worker counts itself in before it looks at `open`, so that after closing, inside == 0 means that no
+// thread reads the slot any more.
 #include "tenon/core/threads.h"
 
 #include <linux/futex.h>
@@ -37,11 +37,11 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr int kLanes = 64;
-constexpr int kSlots = 8;  // calls from different threads that share the workers; further ones work alone
+constexpr int kSlots = 8;  // calls from different threads that share the workers; further ones run on their own thread
 constexpr int kFewWorkers = 7;
 constexpr int64_t kSpinNs = 20000;
 
-// A lane is the part of the blocks that a thread starts with: the same thread meets the same data in the next call.
+// A lane is the range of blocks that a thread starts with: the same thread gets the same data in the next call.
 struct alignas(64) Lane {
   std::atomic<int64_t> next;
   int64_t end;
@@ -63,7 +63,7 @@ struct alignas(64) Slot {
   Lane lane[kLanes];
 };
 
-// A worker that sleeps may be told to wake on another processor than the one where it fell asleep.
+// The caller may move a sleeping worker to another processor than the one where it fell asleep.
 struct alignas(64) Worker {
   enum State { Awake, Asleep, Moving, Moved };
   std::atomic<int> state{Awake};
@@ -82,7 +82,7 @@ struct Pool {
   std::mutex start_lock;
 };
 
-Pool& pool() {
+Pool& thread_pool() {
   static Pool& p = *new Pool;  // never destroyed: workers may outlive statics
   return p;
 }
@@ -96,7 +96,7 @@ int64_t now_ns() {
   return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-void relax() {
+void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
@@ -110,12 +110,12 @@ void futex_wake(std::atomic<uint32_t>& word, int n) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0);
 }
 
-// Spins for at most kSpinNs, then sleeps; returns when `word` differs from `value`, or for no reason at all.
+// Spins for at most kSpinNs, then sleeps; returns when `word` differs from `value`, or spuriously.
 template <class Sleep>
 void wait_change(std::atomic<uint32_t>& word, uint32_t value, Sleep sleep) {
   int64_t begin = 0;
   for (int i = 1; word.load(std::memory_order_acquire) == value; ++i) {
-    relax();
+    cpu_relax();
     if (i % 32 != 0) continue;
     int64_t now = now_ns();
     if (begin == 0) begin = now;
@@ -128,7 +128,7 @@ void run_block(Slot& s, int64_t block) noexcept {
   try {
     s.body(s.arg, begin, s.n - begin > s.grain ? begin + s.grain : s.n);
   } catch (...) {
-    // That of the lowest block is kept: the one that a single thread would have met first.
+    // Keeps the exception of the lowest block: the one that a single thread would have met first.
     std::lock_guard<std::mutex> hold(s.fault_lock);
     if (s.fault_block < 0 || block < s.fault_block) {
       s.fault_block = block;
@@ -138,7 +138,7 @@ void run_block(Slot& s, int64_t block) noexcept {
 }
 
 // Own lane first, then what others have left.
-void work(Slot& s, int index) noexcept {
+void run_blocks(Slot& s, int index) noexcept {
   int lanes = s.lanes;
   for (int k = 0; k < lanes; ++k) {
     Lane& lane = s.lane[(index + k) % lanes];
@@ -150,10 +150,10 @@ void work(Slot& s, int index) noexcept {
   }
 }
 
-void visit(Slot& s, int index) noexcept {
+void visit_slot(Slot& s, int index) noexcept {
   if (!s.open.load(std::memory_order_relaxed)) return;
   s.inside.fetch_add(1, std::memory_order_seq_cst);
-  if (s.open.load(std::memory_order_seq_cst) && index < s.limit) work(s, index);
+  if (s.open.load(std::memory_order_seq_cst) && index < s.limit) run_blocks(s, index);
   // The caller sleeps on `inside` only after closing.
   if (s.inside.fetch_sub(1, std::memory_order_seq_cst) == 1 && !s.open.load(std::memory_order_seq_cst)) {
     futex_wake(s.inside, 1);
@@ -170,14 +170,14 @@ void fall_asleep(Pool& p, Worker& w, uint32_t seen) {
   while (!w.state.compare_exchange_weak(state, Worker::Awake, std::memory_order_acquire)) {
     if (state == Worker::Moved) sched_setaffinity(0, sizeof w.allowed, &w.allowed);
     if (state == Worker::Moving) {
-      relax();
+      cpu_relax();
       state = Worker::Asleep;
     }
   }
 }
 
 void* worker_main(void* arg) {
-  Pool& p = pool();
+  Pool& p = thread_pool();
   int index = static_cast<int>(reinterpret_cast<intptr_t>(arg));
   Worker& me = p.worker[index - 1];
   me.thread = static_cast<pid_t>(syscall(SYS_gettid));
@@ -186,17 +186,17 @@ void* worker_main(void* arg) {
   t_inside = true;
   for (;;) {
     uint32_t seen = p.epoch.load(std::memory_order_seq_cst);
-    for (Slot& s : p.slot) visit(s, index);
+    for (Slot& s : p.slot) visit_slot(s, index);
     wait_change(p.epoch, seen, [&] { fall_asleep(p, me, seen); });
   }
   return nullptr;
 }
 
-// Locks are taken before a fork, so that the child finds them in order; its workers do not exist.
-void before_fork() { pool().start_lock.lock(); }
-void after_fork_parent() { pool().start_lock.unlock(); }
+// Locks are taken before a fork, so that the child finds them unlocked; its workers do not exist.
+void before_fork() { thread_pool().start_lock.lock(); }
+void after_fork_parent() { thread_pool().start_lock.unlock(); }
 void after_fork_child() {
-  Pool& p = pool();
+  Pool& p = thread_pool();
   p.workers.store(0, std::memory_order_relaxed);
   p.sleepers.store(0, std::memory_order_relaxed);
   // Else the child would move the parent's workers, whose ids are still there.
@@ -213,13 +213,13 @@ void after_fork_child() {
   p.start_lock.unlock();
 }
 
-// At load, while there is one thread: a fork that raced with a later registration would leave the child a locked lock.
+// Registered at load, while there is one thread: a fork that races with a registration would leave a lock locked.
 [[maybe_unused]] const int g_fork_handlers =
-    (static_cast<void>(pool()), pthread_atfork(before_fork, after_fork_parent, after_fork_child));
+    (static_cast<void>(thread_pool()), pthread_atfork(before_fork, after_fork_parent, after_fork_child));
 
-// 0 where that cannot be told now.
+// 0 if it cannot be determined now.
 int default_threads() noexcept {
-  if (auto given = number_setting("NUM_THREADS", 1, kMaxThreads, "as many as the process has CPUs are taken")) {
+  if (auto given = number_setting("NUM_THREADS", 1, kMaxThreads, "one per available CPU is used")) {
     return static_cast<int>(*given);
   }
   try {
@@ -244,7 +244,7 @@ bool start_worker(int index) {
   return fault == 0;
 }
 
-// With fewer workers than wanted the pool still works: the caller takes every block that nobody else takes.
+// With fewer workers than wanted the pool still works: the caller takes every block that no worker takes.
 TENON_COLD void start_workers(Pool& p, int n) {
   std::lock_guard<std::mutex> hold(p.start_lock);
   for (int have = p.workers.load(std::memory_order_relaxed); have < n; ++have) {
@@ -260,7 +260,7 @@ Slot* take_slot(Pool& p) {
   return nullptr;
 }
 
-void alone(int64_t n, int64_t grain, RangeFn body, void* arg) {
+void run_alone(int64_t n, int64_t grain, RangeFn body, void* arg) {
   for (int64_t begin = 0; begin < n;) {
     int64_t end = n - begin > grain ? begin + grain : n;
     body(arg, begin, end);
@@ -268,7 +268,7 @@ void alone(int64_t n, int64_t grain, RangeFn body, void* arg) {
   }
 }
 
-void fill(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, void* arg) {
+void fill_slot(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, void* arg) {
   int64_t blocks = (n - 1) / grain + 1;
   s.n = n;
   s.grain = grain;
@@ -286,9 +286,9 @@ void fill(Slot& s, int64_t n, int64_t grain, int threads, RangeFn body, void* ar
   }
 }
 
-// The system may wake a thread on the caller's processor though others are idle: where it slept, or anywhere on a
-// virtual machine that packs its threads. The two would take turns until it balances its load, milliseconds later. Of
-// many workers only those that slept here are moved, because each move is two system calls of the caller's.
+// The system may wake a thread on the caller's processor although others are idle: where it slept, or anywhere on a
+// virtual machine that packs its threads. The two would alternate until the system balances its load, milliseconds
+// later. Of many workers only those that slept here are moved, because each move costs the caller two system calls.
 void move_sleepers(Pool& p) {
   const int here = sched_getcpu();
   for (int i = 0, n = p.workers.load(std::memory_order_relaxed); i < n; ++i) {
@@ -306,16 +306,16 @@ void move_sleepers(Pool& p) {
   }
 }
 
-// Sleepers cannot be chosen: where some workers are barred by set_num_threads, all must look.
-void wake(Pool& p, int helpers, int threads) {
+// Sleepers cannot be chosen: if set_num_threads excludes some workers, all are woken.
+void wake_workers(Pool& p, int helpers, int threads) {
   p.epoch.fetch_add(1, std::memory_order_seq_cst);
   if (p.sleepers.load(std::memory_order_seq_cst) == 0) return;
   move_sleepers(p);
   futex_wake(p.epoch, p.workers.load(std::memory_order_relaxed) < threads ? helpers : INT_MAX);
 }
 
-// After this nobody reads the slot.
-void close(Slot& s) {
+// After this no thread reads the slot.
+void close_slot(Slot& s) {
   s.open.store(false, std::memory_order_seq_cst);
   for (uint32_t in; (in = s.inside.load(std::memory_order_seq_cst)) != 0;) {
     wait_change(s.inside, in, [&] { futex_wait(s.inside, in); });
@@ -328,17 +328,17 @@ void parallel_for(int64_t n, int64_t grain, RangeFn body, void* arg) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
   int threads;
-  if (n <= grain || t_inside || (threads = num_threads()) == 1) return alone(n, grain, body, arg);
-  Pool& p = pool();
+  if (n <= grain || t_inside || (threads = num_threads()) == 1) return run_alone(n, grain, body, arg);
+  Pool& p = thread_pool();
   if (TENON_UNLIKELY(p.workers.load(std::memory_order_relaxed) < threads - 1)) start_workers(p, threads - 1);
   Slot* s = take_slot(p);
-  if (s == nullptr) return alone(n, grain, body, arg);
-  fill(*s, n, grain, threads, body, arg);
+  if (s == nullptr) return run_alone(n, grain, body, arg);
+  fill_slot(*s, n, grain, threads, body, arg);
   t_inside = true;
   s->open.store(true, std::memory_order_seq_cst);
-  wake(p, static_cast<int>(std::min<int64_t>(threads, (n - 1) / grain + 1)) - 1, threads);
-  work(*s, 0);
-  close(*s);
+  wake_workers(p, static_cast<int>(std::min<int64_t>(threads, (n - 1) / grain + 1)) - 1, threads);
+  run_blocks(*s, 0);
+  close_slot(*s);
   t_inside = false;
   std::exception_ptr fault = std::exchange(s->fault, nullptr);
   s->owned.store(false, std::memory_order_release);
@@ -346,7 +346,7 @@ void parallel_for(int64_t n, int64_t grain, RangeFn body, void* arg) {
 }
 
 int num_threads() noexcept {
-  Pool& p = pool();
+  Pool& p = thread_pool();
   int n = p.wanted.load(std::memory_order_relaxed);
   if (TENON_LIKELY(n > 0)) return n;
   int undecided = 0;
@@ -357,7 +357,7 @@ int num_threads() noexcept {
 
 void set_num_threads(int n) {
   TENON_CHECK(n >= 1, ValueError, "the number of threads must be at least 1, got ", n);
-  pool().wanted.store(std::min(n, kMaxThreads), std::memory_order_relaxed);
+  thread_pool().wanted.store(std::min(n, kMaxThreads), std::memory_order_relaxed);
 }
 
 bool in_parallel_region() noexcept { return t_inside; }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Whether this thread captures work into a graph (stream/graph.cpp): what allocations and calls ask. Private to core.
+// Whether this thread captures work into a graph (stream/graph.cpp). Allocations and calls check it. Private to core.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@ namespace tenon::core {
 
 extern std::atomic<int> g_captures;  // under way, in all threads
 
-// `pool`: whose memory this thread's requests get meanwhile. Calls are watched until the end.
+// `pool`: the memory pool of this thread's requests meanwhile. Calls are watched until the end.
 void begin_thread_capture(int slot, int index, uint32_t pool);
 void end_thread_capture() noexcept;
 
-// Whose memory this thread's requests get: 0 is everybody's.
+// The memory pool of this thread's requests; 0 is the shared one.
 uint32_t capture_pool_slow(int slot, int index) noexcept;
 inline uint32_t capture_pool(int slot, int index) noexcept {
   return TENON_LIKELY(g_captures.load(std::memory_order_relaxed) == 0) ? 0 : capture_pool_slow(slot, index);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Names, numbers and tables of device types; resolving what a program wrote.
+// Names, ids and tables of device types; resolving what a program wrote.
 #include "tenon/core/device.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tenon {
 namespace core {
 namespace {
 
-// Names whose numbers are fixed: c10's, and DLPack's where it has one. The rest is numbered at registration.
+// Names with fixed ids: c10's, and DLPack's if it has one. Other names get an id at registration.
 struct KnownName {
   std::string_view name;
   int16_t type;
@@ -43,7 +43,7 @@ const KnownName* known_type(DeviceType t) {
   return nullptr;
 }
 
-bool valid_name(std::string_view name) {
+bool is_valid_name(std::string_view name) {
   if (name.empty() || name.size() > 32) return false;
   for (char c : name) {
     if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) return false;
@@ -57,7 +57,7 @@ DeviceRegistry& device_registry() {
   static DeviceRegistry& r = *new DeviceRegistry;  // never destroyed: tensors may outlive statics
   return r;
 }
-// At load: functions that must not throw ask it.
+// Made at load, because functions that must not throw use it.
 [[maybe_unused]] const DeviceRegistry& g_made_at_load = device_registry();
 
 DeviceRegistry::DeviceRegistry() {
@@ -95,8 +95,8 @@ int device_slot_from_abi(int32_t abi_type) {
 }
 
 int reserve_device(std::string_view name) {
-  TENON_CHECK(valid_name(name), ValueError, "'", name.substr(0, 40),
-              "' is no device name: it takes 1 to 32 of a-z, 0-9, _");
+  TENON_CHECK(is_valid_name(name), ValueError, "'", name.substr(0, 40),
+              "' is not a valid device name: expected 1 to 32 of a-z, 0-9, _");
   DeviceRegistry& r = device_registry();
   std::lock_guard<std::mutex> hold(r.lock);
   if (int slot = device_slot_from_name(name); slot >= 0) return slot;
@@ -118,8 +118,8 @@ int reserve_device(std::string_view name) {
 
 namespace {
 
-// The plugin's own words behind a failure.
-std::string last_words(const tn_device_api& api) {
+// The plugin's own message about a failure, after ": ".
+std::string last_error_text(const tn_device_api& api) {
   if (!TN_HAS(&api, tn_device_api, last_error) || !api.last_error) return {};
   const tn_str words = api.last_error(api.context);
   return words.ptr ? join(": ", std::string_view(words.ptr, words.len)) : std::string();
@@ -132,18 +132,20 @@ static_assert(kMaxDevices == TN_MAX_DEVICE_TYPES && kMaxOrdinals == TN_MAX_DEVIC
 DeviceFacts ask_device(std::string_view name, const tn_device_api& api) {
   DeviceFacts out{0, 0};
   tn_status status = api.count(api.context, &out.count);
-  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': count failed with status ", status, last_words(api));
+  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': count failed with status ", status,
+              last_error_text(api));
   TENON_CHECK(out.count >= 0, BackendError, "device '", name, "': count says ", out.count, " devices; expected 0 to ",
               kMaxOrdinals);
   if (out.count == 0) return out;
   tn_device_props props{};
   props.struct_size = sizeof props;
   status = api.props(api.context, 0, &props);
-  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': props failed with status ", status, last_words(api));
+  TENON_CHECK(status == TN_OK, BackendError, "device '", name, "': props failed with status ", status,
+              last_error_text(api));
   out.flags = props.flags;
   constexpr uint32_t kBoth = uint32_t{TN_DEVICE_HOST_READABLE} | uint32_t{TN_DEVICE_OPAQUE};
   TENON_CHECK((out.flags & kBoth) != kBoth, BackendError, "device '", name,
-              "': props says that its memory is HOST_READABLE and OPAQUE; a handle is no address");
+              "': props says that its memory is HOST_READABLE and OPAQUE; a handle is not an address");
   TENON_CHECK((props.alignment & (props.alignment - 1)) == 0 && props.alignment <= 1 << 20, BackendError, "device '",
               name, "': props gives an alignment of ", props.alignment, " bytes; expected a power of two up to 1 MiB");
   return out;
@@ -153,7 +155,7 @@ bool ensure_device(int slot) {
   const DeviceEntry& e = device_entry(slot);
   DeviceRegistry& r = device_registry();
   if (!r.tried[slot].load(std::memory_order_acquire)) {
-    // A plugin that asks for the device it is about to provide gets what is there so far.
+    // A plugin that requests the device it is about to provide gets its current state.
     static thread_local uint32_t opening = 0;
     if (opening >> slot & 1) return e.api != nullptr;
     opening |= 1u << slot;
@@ -256,7 +258,7 @@ Device::Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
   int index = -1;
   auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   bool plain = fault == std::errc() && end == digits.data() + digits.size() && (digits[0] != '0' || digits.size() == 1);
-  TENON_CHECK(plain && index >= 0 && index <= 127, ValueError, "device index must be a number from 0 to 127, got '",
+  TENON_CHECK(plain && index >= 0 && index <= 127, ValueError, "device index must be an integer from 0 to 127, got '",
               digits, "' in '", text, "'");
   *this = Device(type_, static_cast<DeviceIndex>(index));
 }

@@ -22,7 +22,7 @@ struct DeviceRegistry {
 
 DeviceRegistry& device_registry();
 
-// What a device's table says of it. BackendError for what cannot be.
+// What a device's table says about it. BackendError for impossible values.
 struct DeviceFacts {
   int32_t count;  // as the plugin says, which may be more than kMaxOrdinals
   uint32_t flags;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Extensions of the plugin that brings a device. Private to core.
+// Extensions of the plugin that provides a device. Private to core.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tenon::core {
 
-// The one of this id; null if the plugin has none, or is not open.
+// The extension of this id; null if the plugin has none, or is not open.
 const tn_ext* device_ext(int slot, uint32_t id) noexcept;
 // The first of the plugin's list, which lives until null is set.
 void set_device_extensions(int slot, const tn_ext* first) noexcept;

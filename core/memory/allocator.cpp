@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The way in: small host blocks from the thread's own lists, everything else from the device's pool.
+// The entry points: small host blocks from the thread's own lists, everything else from the device's pool.
 #include "tenon/core/allocator.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@
 namespace tenon::core {
 namespace {
 
-constexpr uint64_t kSmallest = 64;
+constexpr uint64_t kMinBlock = 64;
 constexpr uint64_t kSmallLimit = uint64_t{1} << 20;
 constexpr int kSmallClasses = 57;
 #if defined(__SANITIZE_ADDRESS__)
@@ -29,9 +29,9 @@ constexpr int64_t kSmallKept = 0;  // a cache would hide a use after free
 constexpr int64_t kSmallKept = int64_t{64} << 20;  // bytes that a thread keeps
 #endif
 
-// 64, then four classes a doubling up to 1 MiB: a block is at most a quarter larger than asked.
+// 64, then four classes per doubling up to 1 MiB: a block is at most a quarter larger than asked.
 int small_class(uint64_t bytes) {
-  if (bytes <= kSmallest) return 0;
+  if (bytes <= kMinBlock) return 0;
   uint64_t n = bytes - 1;
   int top = 63 - __builtin_clzll(n);
   return (top - 6) * 4 + static_cast<int>(n >> (top - 2) & 3) + 1;
@@ -40,7 +40,7 @@ int small_class(uint64_t bytes) {
 struct SmallSizes {
   int64_t of[kSmallClasses];
   constexpr SmallSizes() : of{} {
-    of[0] = kSmallest;
+    of[0] = kMinBlock;
     for (int c = 1; c < kSmallClasses; ++c) of[c] = int64_t{(c - 1) % 4 + 5} << ((c - 1) / 4 + 4);
   }
 };
@@ -59,10 +59,10 @@ class Counter {
   std::atomic<int64_t> v_{0};
 };
 
-// What is in use is what was taken from the heap less what is kept, so the common path counts `kept` alone. The peak
-// since the last change of `reserved` follows from the lowest `kept`. One thread's figures may be negative, when
-// others free what it made; only sums mean something.
-struct Books {
+// Bytes in use are `reserved` minus `kept`, so the fast path counts `kept` alone. The peak
+// since the last change of `reserved` follows from the lowest `kept`. One thread's counts may be negative, when
+// others free what it allocated; only sums over threads are meaningful.
+struct ThreadStats {
   Counter reserved, reserved_peak, kept, kept_low, peak, calls, device_calls;
 
   void close_epoch() {
@@ -70,27 +70,27 @@ struct Books {
     if (top > peak.get()) peak.set(top);
     kept_low.set(kept.get());
   }
-  void grew(int64_t bytes) {
+  void add_reserved(int64_t bytes) {
     close_epoch();
     reserved.add(bytes);
     if (bytes > 0) device_calls.add(1);
     if (reserved.get() > reserved_peak.get()) reserved_peak.set(reserved.get());
     close_epoch();
   }
-  void give(int64_t bytes) { kept.add(bytes); }
-  void take(int64_t bytes) {
+  void add_kept(int64_t bytes) { kept.add(bytes); }
+  void take_kept(int64_t bytes) {
     calls.add(1);
     int64_t now = kept.get() - bytes;
     kept.set(now);
     if (now < kept_low.get()) kept_low.set(now);
   }
-  int64_t top() const { return std::max(peak.get(), reserved.get() - kept_low.get()); }
-  void join(const Books& o) {
+  int64_t current_peak() const { return std::max(peak.get(), reserved.get() - kept_low.get()); }
+  void merge(const ThreadStats& o) {
     reserved.add(o.reserved.get());
     reserved_peak.add(o.reserved_peak.get());
     kept.add(o.kept.get());
     kept_low.set(kept.get());
-    peak.add(o.top());
+    peak.add(o.current_peak());
     calls.add(o.calls.get());
     device_calls.add(o.device_calls.get());
   }
@@ -102,28 +102,28 @@ struct SmallCache {
     Node* next;
   };
   Node* head[kSmallClasses] = {};
-  Books books;
+  ThreadStats stats;
   SmallCache *prev = nullptr, *next = nullptr;  // among all threads' caches
 };
 
 __thread SmallCache* t_small __attribute__((tls_model("initial-exec")));
 __thread bool t_ended __attribute__((tls_model("initial-exec")));
 
-// Every thread's books. Threads that have ended, or are about to, share `shared`.
+// Every thread's statistics. Threads that have ended, or are about to, share `shared`.
 struct AllCaches {
   std::mutex lock;
   SmallCache* first = nullptr;
-  Books shared;
+  ThreadStats shared;
 };
 
 AllCaches& all_caches();
 
-void drop_lists(SmallCache& c) noexcept {
+void free_lists(SmallCache& c) noexcept {
   for (int k = 0; k < kSmallClasses; ++k) {
     while (SmallCache::Node* n = c.head[k]) {
       c.head[k] = n->next;
-      c.books.give(-small_bytes(k));
-      c.books.grew(-small_bytes(k));
+      c.stats.add_kept(-small_bytes(k));
+      c.stats.add_reserved(-small_bytes(k));
       std::free(n);
     }
   }
@@ -133,17 +133,17 @@ void close_cache() noexcept {
   SmallCache* c = t_small;
   t_small = nullptr;
   t_ended = true;
-  drop_lists(*c);
+  free_lists(*c);
   AllCaches& all = all_caches();
   std::lock_guard<std::mutex> hold(all.lock);
-  all.shared.join(c->books);
+  all.shared.merge(c->stats);
   (c->prev != nullptr ? c->prev->next : all.first) = c->next;
   if (c->next != nullptr) c->next->prev = c->prev;
   delete c;
 }
 __thread ThreadEnd t_cache_end __attribute__((tls_model("initial-exec"))) = {close_cache};
 
-// Null for a thread that is ending, and where there is no memory for a cache: blocks then come and go one by one.
+// Null for a thread that is ending, and if there is no memory for a cache: blocks then go to the heap one by one.
 SmallCache* open_cache() noexcept {
   if (t_small != nullptr || t_ended) return t_small;
   auto* c = new (std::nothrow) SmallCache;
@@ -160,20 +160,20 @@ SmallCache* open_cache() noexcept {
   return c;
 }
 
-inline void small_keep(SmallCache& c, void* p, int k) noexcept {
+inline void push_small(SmallCache& c, void* p, int k) noexcept {
   auto* n = static_cast<SmallCache::Node*>(p);
   n->next = c.head[k];
   c.head[k] = n;
-  c.books.give(small_bytes(k));
+  c.stats.add_kept(small_bytes(k));
 }
 
 TENON_COLD Block small_refill(int k, uint64_t bytes) {
   SmallCache* c = open_cache();
   int64_t size = small_bytes(k);
   void* p = nullptr;
-  if (posix_memalign(&p, kSmallest, static_cast<std::size_t>(size)) != 0) {
+  if (posix_memalign(&p, kMinBlock, static_cast<std::size_t>(size)) != 0) {
     cache_trim(0, 0);
-    if (posix_memalign(&p, kSmallest, static_cast<std::size_t>(size)) != 0) {
+    if (posix_memalign(&p, kMinBlock, static_cast<std::size_t>(size)) != 0) {
       MemoryStats s = memory_stats(0, 0);
       throw OutOfMemoryError(core::join("out of memory on cpu: wanted ", bytes, " bytes, allocated ", s.allocated,
                                         ", cached ", s.reserved - s.allocated, ", free 0"));
@@ -181,9 +181,9 @@ TENON_COLD Block small_refill(int k, uint64_t bytes) {
   }
   std::unique_lock<std::mutex> hold;
   if (c == nullptr) hold = std::unique_lock<std::mutex>(all_caches().lock);
-  Books& books = c != nullptr ? c->books : all_caches().shared;
-  books.grew(size);
-  books.calls.add(1);
+  ThreadStats& stats = c != nullptr ? c->stats : all_caches().shared;
+  stats.add_reserved(size);
+  stats.calls.add(1);
   return {p, 0, bytes, nullptr};
 }
 
@@ -192,15 +192,15 @@ TENON_COLD void small_spill(void* p, int k) noexcept {
   SmallCache* c = open_cache();
   if (c == nullptr) {
     std::lock_guard<std::mutex> hold(all_caches().lock);
-    all_caches().shared.grew(-size);
+    all_caches().shared.add_reserved(-size);
     return std::free(p);
   }
-  if (c->books.kept.get() + size > kSmallKept) drop_lists(*c);
+  if (c->stats.kept.get() + size > kSmallKept) free_lists(*c);
   if (size > kSmallKept) {
-    c->books.grew(-size);
+    c->stats.add_reserved(-size);
     return std::free(p);
   }
-  small_keep(*c, p, k);
+  push_small(*c, p, k);
 }
 
 inline Block small_alloc(uint64_t bytes) {
@@ -209,15 +209,15 @@ inline Block small_alloc(uint64_t bytes) {
   if (TENON_UNLIKELY(c == nullptr || c->head[k] == nullptr)) return small_refill(k, bytes);
   SmallCache::Node* n = c->head[k];
   c->head[k] = n->next;
-  c->books.take(small_bytes(k));
+  c->stats.take_kept(small_bytes(k));
   return {n, 0, bytes, nullptr};
 }
 
 inline void small_free(void* p, uint64_t bytes) noexcept {
   int k = small_class(bytes);
   SmallCache* c = t_small;
-  if (TENON_UNLIKELY(c == nullptr || c->books.kept.get() + small_bytes(k) > kSmallKept)) return small_spill(p, k);
-  small_keep(*c, p, k);
+  if (TENON_UNLIKELY(c == nullptr || c->stats.kept.get() + small_bytes(k) > kSmallKept)) return small_spill(p, k);
+  push_small(*c, p, k);
 }
 
 std::atomic<DevicePool*> g_pools[kMaxDevices][kMaxOrdinals];
@@ -225,14 +225,14 @@ std::mutex g_pools_lock;
 
 template <class F>
 void each_pool(F f) {
-  for (auto& row : g_pools) {
-    for (auto& place : row) {
-      if (DevicePool* p = place.load(std::memory_order_acquire)) f(*p);
+  for (auto& of_type : g_pools) {
+    for (auto& pool : of_type) {
+      if (DevicePool* p = pool.load(std::memory_order_acquire)) f(*p);
     }
   }
 }
 
-// A fork while another thread holds one of these locks would leave it locked in the child for ever.
+// A fork while another thread holds one of these locks would leave it locked in the child permanently.
 void before_fork() {
   g_pools_lock.lock();
   all_caches().lock.lock();
@@ -249,7 +249,7 @@ AllCaches& all_caches() {
   return a;
 }
 
-// At load, where there is one thread and failing means that the program does not start.
+// Registered at load, while there is one thread; a failure then stops the program from starting.
 [[maybe_unused]] const int g_fork_handlers =
     (static_cast<void>(all_caches()), pthread_atfork(before_fork, after_fork, after_fork));
 
@@ -257,11 +257,11 @@ TENON_COLD DevicePool& make_pool(int slot, int index) {
   TENON_CHECK(index >= 0 && index < kMaxOrdinals, ValueError, "device index must be 0 to ", kMaxOrdinals - 1, ", got ",
               index);
   std::lock_guard<std::mutex> hold(g_pools_lock);
-  std::atomic<DevicePool*>& place = g_pools[slot][index];
-  if (place.load(std::memory_order_relaxed) == nullptr) {
-    place.store(new DevicePool(slot, index), std::memory_order_release);
+  std::atomic<DevicePool*>& pool = g_pools[slot][index];
+  if (pool.load(std::memory_order_relaxed) == nullptr) {
+    pool.store(new DevicePool(slot, index), std::memory_order_release);
   }
-  return *place.load(std::memory_order_relaxed);
+  return *pool.load(std::memory_order_relaxed);
 }
 
 inline DevicePool* pool_or_null(int slot, int index) noexcept {
@@ -292,7 +292,7 @@ void cache_record_stream(int slot, int index, const Block& b, tn_stream* stream)
 }
 
 void cache_trim(int slot, int index) {
-  if (slot == 0 && t_small != nullptr) drop_lists(*t_small);
+  if (slot == 0 && t_small != nullptr) free_lists(*t_small);
   if (DevicePool* p = pool_or_null(slot, index)) p->trim();
 }
 
@@ -331,9 +331,9 @@ MemoryStats memory_stats(int slot, int index) {
   if (slot != 0) return s;
   AllCaches& all = all_caches();
   std::lock_guard<std::mutex> hold(all.lock);
-  Books sum;
-  sum.join(all.shared);
-  for (SmallCache* c = all.first; c != nullptr; c = c->next) sum.join(c->books);
+  ThreadStats sum;
+  sum.merge(all.shared);
+  for (SmallCache* c = all.first; c != nullptr; c = c->next) sum.merge(c->stats);
   s.allocated += static_cast<uint64_t>(sum.reserved.get() - sum.kept.get());
   s.allocated_peak += static_cast<uint64_t>(sum.peak.get());
   s.reserved += static_cast<uint64_t>(sum.reserved.get());

@@ -8,9 +8,9 @@
 namespace tenon::core {
 
 void open_pools(int slot);
-int close_pools(int slot);  // says which ordinal has blocks alive, else -1
+int close_pools(int slot);  // the ordinal that has live blocks, or -1
 uint64_t blocks_alive(int slot, int index);
-// What was freed during a capture and had to wait for its end; a capture's memory becomes everybody's.
+// Frees what had to wait for the end of a capture; returns a capture's memory to the shared pool.
 void end_capture_pool(int slot, int index) noexcept;
 void release_capture_pool(int slot, int index, uint32_t pool) noexcept;
 

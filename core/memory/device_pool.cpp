@@ -18,7 +18,7 @@ constexpr uint64_t kSmallRequest = kMiB;
 constexpr uint64_t kSmallSegment = 2 * kMiB;
 constexpr uint64_t kMediumRequest = 10 * kMiB;
 constexpr uint64_t kMediumSegment = 20 * kMiB;
-constexpr uint64_t kWord = 4;  // atomics of smaller elements are those of the word that they lie in
+constexpr uint64_t kWord = 4;  // atomics on smaller elements work on the word that contains them
 constexpr int kScan = 32;      // spans looked at in the one bin whose members may be too small
 
 uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
@@ -36,11 +36,11 @@ uint64_t segment_bytes(uint64_t request) {
   return round_up(request, 2 * kMiB);
 }
 
-// Bytes that may lie unused in the cache: a quarter of the machine's memory in the host's, all in a device's.
-uint64_t keep(bool host) {
-  constexpr int64_t kMostMiB = int64_t{1} << 40;
-  const auto given = host ? number_setting("HOST_CACHE_MB", 0, kMostMiB, "a quarter of the memory is taken")
-                          : number_setting("DEVICE_CACHE_MB", 0, kMostMiB, "all of the memory is taken");
+// Maximum of unused bytes in the cache: a quarter of the machine's memory for the host, all of it for a device.
+uint64_t read_cache_limit(bool host) {
+  constexpr int64_t kMaxMiB = int64_t{1} << 40;
+  const auto given = host ? number_setting("HOST_CACHE_MB", 0, kMaxMiB, "a quarter of the memory is used")
+                          : number_setting("DEVICE_CACHE_MB", 0, kMaxMiB, "all of the memory is used");
   if (given) return static_cast<uint64_t>(*given) * kMiB;
   if (!host) return UINT64_MAX;
   tn_device_props props{};
@@ -76,7 +76,7 @@ void FreeLists::remove(Span* s) noexcept {
   if (s->bin_next != nullptr) s->bin_next->bin_prev = s->bin_prev;
 }
 
-Span* FreeLists::best(uint64_t bytes) const noexcept {
+Span* FreeLists::find_best(uint64_t bytes) const noexcept {
   int b = bin_of(bytes);
   Span* found = nullptr;
   int left = b == kBins - 1 ? INT32_MAX : kScan;  // the last bin is open upwards
@@ -96,8 +96,8 @@ DevicePool::DevicePool(int slot, int index)
     : slot_(slot),
       index_(index),
       granule_(slot == 0 ? 4096 : 512),
-      keep_(keep(slot == 0)),
-      exact_(slot != 0 && keep_ == 0) {
+      cache_limit_(read_cache_limit(slot == 0)),
+      exact_(slot != 0 && cache_limit_ == 0) {
   tn_device_props props{};
   props.struct_size = sizeof props;
   const tn_device_api* a = api();
@@ -112,7 +112,7 @@ const tn_device_api* DevicePool::api() const {
   return a;
 }
 
-FreeLists* DevicePool::lists(tn_stream* stream, bool small, uint32_t pool) noexcept {
+FreeLists* DevicePool::find_lists(tn_stream* stream, bool small, uint32_t pool) noexcept {
   const auto fits = [&](const FreeLists* l) { return l->stream == stream && l->small == small && l->pool == pool; };
   if (recent_ != nullptr && fits(recent_)) return recent_;
   for (FreeLists* l : lists_) {
@@ -122,7 +122,7 @@ FreeLists* DevicePool::lists(tn_stream* stream, bool small, uint32_t pool) noexc
 }
 
 FreeLists* DevicePool::make_lists(tn_stream* stream, bool small, uint32_t pool) {
-  if (FreeLists* present = lists(stream, small, pool)) return present;
+  if (FreeLists* present = find_lists(stream, small, pool)) return present;
   lists_.reserve(lists_.size() + 1);
   lists_.push_back(new FreeLists(stream, small, pool));
   return recent_ = lists_.back();
@@ -154,11 +154,11 @@ Block DevicePool::alloc(uint64_t bytes, tn_stream* stream) {
   return {s->handle, s->offset, s->bytes, s};
 }
 
-// What costs least first: the own stream, another one whose work is done, the device, and only then one whose work has
-// to be awaited, which would tie streams together that have nothing to do with each other.
+// Cheapest source first: the own stream, another one whose work is done, the device, and only then one whose work must
+// be awaited, which serializes unrelated streams.
 Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   FreeLists* own = make_lists(stream, small, pool);
-  if (Span* s = own->best(bytes)) {
+  if (Span* s = own->find_best(bytes)) {
     own->remove(s);
     s->free = false;
     return s;
@@ -172,8 +172,8 @@ Span* DevicePool::find(uint64_t bytes, tn_stream* stream, bool small, uint32_t p
 Span* DevicePool::take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small, bool wait) {
   for (FreeLists* l : lists_) {
     if (l->stream == stream || l->small != small || l->pool != 0) continue;
-    Span* s = l->best(bytes);
-    if (s == nullptr || !(wait ? hand_over(l->stream, stream) : idle(l->stream))) continue;
+    Span* s = l->find_best(bytes);
+    if (s == nullptr || !(wait ? order_streams(l->stream, stream) : is_idle(l->stream))) continue;
     l->remove(s);
     s->free = false;
     s->stream = stream;
@@ -192,10 +192,10 @@ tn_event* DevicePool::record(tn_stream* stream) noexcept {
 }
 
 // Whether all work of the stream until now is done.
-bool DevicePool::idle(tn_stream* stream) noexcept {
+bool DevicePool::is_idle(tn_stream* stream) noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   int32_t done = 0;
-  if (g_captures.load(std::memory_order_relaxed) != 0) return false;  // a stream of a capture cannot be asked
+  if (g_captures.load(std::memory_order_relaxed) != 0) return false;  // a capturing stream cannot be queried
   if (TN_HAS(a, tn_device_api, stream_query) && a->stream_query)
     return a->stream_query(a->context, index_, stream, &done) == TN_OK && done;
   tn_event* event = record(stream);
@@ -206,7 +206,7 @@ bool DevicePool::idle(tn_stream* stream) noexcept {
 }
 
 // Work of `to` from here on comes after all work of `from` until now.
-bool DevicePool::hand_over(tn_stream* from, tn_stream* to) noexcept {
+bool DevicePool::order_streams(tn_stream* from, tn_stream* to) noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   tn_event* event = record(from);
   if (event == nullptr) return a->sync(a->context, index_, from) == TN_OK;
@@ -215,7 +215,7 @@ bool DevicePool::hand_over(tn_stream* from, tn_stream* to) noexcept {
   return waits || a->sync(a->context, index_, from) == TN_OK;
 }
 
-// Two tensors in one memory would be found much later, by somebody else.
+// Two tensors that share memory would be noticed much later, far from the cause.
 const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
   if (handle == nullptr) return "no address";
   const auto begin = reinterpret_cast<uintptr_t>(handle);
@@ -225,12 +225,12 @@ const char* DevicePool::block_fault(const void* handle, uint64_t bytes) const {
     uint64_t whole = 0;
     for (const Span* s = first; s != nullptr; s = s->next) whole += s->bytes;
     const auto other = reinterpret_cast<uintptr_t>(first->handle);
-    if (begin < other + whole && other < begin + bytes) return "a block that overlaps one which it gave before";
+    if (begin < other + whole && other < begin + bytes) return "a block that overlaps a live one";
   }
   return nullptr;
 }
 
-Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
+Span* DevicePool::alloc_segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   const tn_device_api* a = api();
   auto* s = new (pool_alloc(sizeof(Span))) Span{};
   last_status_ = a->alloc(a->context, index_, bytes, stream, &s->handle);
@@ -239,7 +239,7 @@ Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small, uint32_
     return nullptr;
   }
   if (const char* fault = block_fault(s->handle, bytes)) {
-    pool_free(s, sizeof(Span));  // the block is left alone: nobody knows what freeing it would do
+    pool_free(s, sizeof(Span));  // the block is leaked: freeing it is undefined
     throw BackendError(join("device '", device_entry(slot_).name, "': its alloc returned TN_OK and ", fault));
   }
   s->bytes = bytes;
@@ -257,11 +257,11 @@ Span* DevicePool::segment(uint64_t bytes, tn_stream* stream, bool small, uint32_
 
 Span* DevicePool::grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool) {
   uint64_t whole = exact_ ? bytes : segment_bytes(bytes);
-  Span* s = segment(whole, stream, small, pool);
-  return s == nullptr && whole != bytes ? segment(bytes, stream, small, pool) : s;
+  Span* s = alloc_segment(whole, stream, small, pool);
+  return s == nullptr && whole != bytes ? alloc_segment(bytes, stream, small, pool) : s;
 }
 
-// Gives back what is left behind `bytes`, where that is worth a span of its own.
+// Frees the rest after `bytes` as a span of its own, if it is large enough.
 void DevicePool::split(Span* s, uint64_t bytes) {
   uint64_t left = s->bytes - bytes;
   if (exact_ || left < (s->small ? granule_ : kMiB)) return;
@@ -269,7 +269,7 @@ void DevicePool::split(Span* s, uint64_t bytes) {
   try {
     room = pool_alloc(sizeof(Span));
   } catch (const std::bad_alloc&) {
-    return;  // a block larger than asked is as good
+    return;  // the block stays larger than requested
   }
   auto* rest = new (room) Span{};
   rest->handle = s->handle;
@@ -295,7 +295,7 @@ void DevicePool::absorb_next(Span* s) noexcept {
 }
 
 void DevicePool::put_free(Span* s) noexcept {
-  FreeLists* l = lists(s->stream, s->small, s->pool);  // exists: alloc made it
+  FreeLists* l = find_lists(s->stream, s->small, s->pool);  // exists: alloc made it
   if (s->next != nullptr && s->next->free && s->next->stream == s->stream) {
     l->remove(s->next);
     absorb_next(s);
@@ -314,8 +314,8 @@ void DevicePool::free(Span* s) noexcept {
   stats_.allocated -= s->bytes;
   --alive_;
   const tn_device_api* a = device_entry(slot_).api;
-  if (a == nullptr) return;                                 // its plugin is gone, and the memory with it
-  if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be asked
+  if (a == nullptr) return;                                 // its plugin is unloaded, and its memory freed
+  if (s->n_used > 0 && capture_pool(slot_, index_) != 0) {  // events of a capture cannot be queried
     s->bin_next = held_;
     held_ = s;
     return;
@@ -338,7 +338,7 @@ void DevicePool::retire(Span* s) noexcept {
     return;
   }
   put_free(s);
-  if (stats_.reserved - stats_.allocated > keep_ && capture_pool(slot_, index_) == 0) trim_locked();
+  if (stats_.reserved - stats_.allocated > cache_limit_ && capture_pool(slot_, index_) == 0) trim_locked();
 }
 
 // Frees the pending spans whose events have passed; with `wait`, all of them.
@@ -382,7 +382,7 @@ void DevicePool::record_stream(Span* s, tn_stream* stream) {
   }
 }
 
-// Whole segments go back. Spans of one segment may have wandered to different streams; after a wait they can merge.
+// Whole segments go back. Spans of one segment may belong to different streams; after a wait they can merge.
 void DevicePool::trim_locked() noexcept {
   const tn_device_api* a = device_entry(slot_).api;
   if (a == nullptr) return;
@@ -393,7 +393,7 @@ void DevicePool::trim_locked() noexcept {
     bool unused = first->pool == 0;
     for (Span* s = first; s != nullptr && unused; s = s->next) unused = s->free;
     if (!unused) continue;
-    for (Span* s = first; s != nullptr; s = s->next) lists(s->stream, s->small, 0)->remove(s);
+    for (Span* s = first; s != nullptr; s = s->next) find_lists(s->stream, s->small, 0)->remove(s);
     while (first->next != nullptr) absorb_next(first);
     (first->segment_prev != nullptr ? first->segment_prev->segment_next : segments_) = first->segment_next;
     if (first->segment_next != nullptr) first->segment_next->segment_prev = first->segment_prev;
@@ -424,7 +424,7 @@ void DevicePool::release_capture(uint32_t pool) noexcept {
     if (first->pool != pool) continue;
     for (Span* s = first; s != nullptr; s = s->next) {
       s->pool = 0;
-      if (s->free) lists(s->stream, s->small, 0)->insert(s);  // the lists of the pool go
+      if (s->free) find_lists(s->stream, s->small, 0)->insert(s);  // the lists of the pool go
     }
   }
   for (std::size_t i = lists_.size(); i-- > 0;) {
@@ -461,7 +461,7 @@ MemoryStats DevicePool::stats() {
 
 void DevicePool::out_of_memory(uint64_t bytes) {
   const tn_device_api* a = api();
-  if (last_status_ == TN_ERROR_BACKEND) device_failed(slot_, index_, "alloc", last_status_);  // it is not for room
+  if (last_status_ == TN_ERROR_BACKEND) device_failed(slot_, index_, "alloc", last_status_);  // not a lack of memory
   tn_device_props props{};
   props.struct_size = sizeof props;
   if (a->props(a->context, index_, &props) != TN_OK) props.free_bytes = 0;

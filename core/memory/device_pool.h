@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large host blocks and all device memory of one device. Private to core.
 //
-// Memory comes from the device in segments. A segment is a chain of spans in the order of their offsets; neighbours
-// that are free and of one stream are always merged. Free spans hang in lists, per stream and per kind (small
-// requests have segments of their own, or they would pin large ones), binned by size, 16 bins a doubling.
+// Memory comes from the device in segments. A segment is a chain of spans in the order of their offsets; neighbors
+// that are free and of one stream are always merged. Free spans are kept in lists, per stream and per kind (small
+// requests have segments of their own, or they would pin large ones), binned by size, 16 bins per doubling.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace tenon::core {
 inline constexpr int kSpanStreams = 4;
 
 struct Span {
-  Span *prev, *next;                  // neighbours in the segment
+  Span *prev, *next;                  // neighbors in the segment
   Span *bin_prev, *bin_next;          // in the list of free spans, or of pending ones
   Span *segment_prev, *segment_next;  // among the first spans of segments
   void* handle;
@@ -27,7 +27,7 @@ struct Span {
   tn_stream* stream;  // whose order a free span follows
   tn_stream* used_on[kSpanStreams];
   tn_event* events[kSpanStreams];
-  uint32_t pool;  // of a capture; 0: everybody's. One for all spans of a segment
+  uint32_t pool;  // of a capture; 0: the shared pool. The same for all spans of a segment
   uint8_t n_used;
   bool used_on_many;  // more streams than fit above
   bool free;
@@ -41,7 +41,7 @@ class FreeLists {
   FreeLists(tn_stream* stream, bool small, uint32_t pool) : stream(stream), pool(pool), small(small) {}
   void insert(Span* s) noexcept;
   void remove(Span* s) noexcept;
-  Span* best(uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
+  Span* find_best(uint64_t bytes) const noexcept;  // still in the list; null if none is large enough
   tn_stream* stream;
   uint32_t pool;
   bool small;
@@ -69,17 +69,17 @@ class DevicePool {
 
  private:
   const tn_device_api* api() const;
-  // The lists of a span are there from its first allocation on: freeing finds them, and allocates nothing.
-  FreeLists* lists(tn_stream* stream, bool small, uint32_t pool) noexcept;  // null if there are none
+  // The lists of a span exist from its first allocation on: freeing finds them, and allocates nothing.
+  FreeLists* find_lists(tn_stream* stream, bool small, uint32_t pool) noexcept;  // null if there are none
   FreeLists* make_lists(tn_stream* stream, bool small, uint32_t pool);
   Span* find(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   Span* take_from_other_stream(uint64_t bytes, tn_stream* stream, bool small, bool wait);
-  bool idle(tn_stream* stream) noexcept;
+  bool is_idle(tn_stream* stream) noexcept;
   Span* grow(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   const char* block_fault(const void* handle, uint64_t bytes) const;
-  Span* segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
+  Span* alloc_segment(uint64_t bytes, tn_stream* stream, bool small, uint32_t pool);
   void split(Span* s, uint64_t bytes);
-  bool hand_over(tn_stream* from, tn_stream* to) noexcept;
+  bool order_streams(tn_stream* from, tn_stream* to) noexcept;
   void put_free(Span* s) noexcept;
   void retire(Span* s) noexcept;
   void absorb_next(Span* s) noexcept;
@@ -91,8 +91,8 @@ class DevicePool {
   const int slot_, index_;
   uint64_t granule_;
   uint64_t alignment_ = 1;  // that the device promises for its blocks
-  uint64_t keep_;           // bytes that may lie unused before they go back
-  bool exact_;              // a block is an allocation of its own, of the words asked for: for memory checkers
+  uint64_t cache_limit_;    // bytes that may lie unused before they go back
+  bool exact_;              // a block is an allocation of its own, rounded up to words only: for memory checkers
   bool closed_ = false;
   tn_status last_status_ = TN_OK;  // of the device's alloc
   std::mutex lock_;

@@ -46,7 +46,7 @@ void fill(Storage& s, int slot, int index, uint64_t bytes) {
   s.stream = nullptr;
 }
 
-void keep(void*, void*) {}
+void keep_data(void*, void*) {}
 
 struct PinnedSource {
   const tn_device_api* api;
@@ -105,7 +105,7 @@ Ref<Storage> Storage::wrap(int slot, int index, void* data, uint64_t bytes, Dele
   Storage* s = StorageAccess::make();
   fill(*s, slot, index, bytes);
   s->data = data;
-  s->deleter = deleter != nullptr ? deleter : keep;
+  s->deleter = deleter != nullptr ? deleter : keep_data;
   s->expose();
   s->deleter_context = context;
   return Ref<Storage>::adopt(s);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What a thread has current, waiting for a device, and the words in which a device reports failures.
+// The current device and stream of a thread, waiting for a device, and the error words in which kernels report.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -25,11 +25,11 @@ namespace {
 
 struct ThreadDevices {
   tn_stream* stream[kMaxDevices][kMaxOrdinals];
-  tn_error_word* word[kMaxDevices][kMaxOrdinals];  // of that stream; null: not looked for yet
-  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both end with it
+  tn_error_word* word[kMaxDevices][kMaxOrdinals];  // of that stream; null: not looked up yet
+  uint32_t generation[kMaxDevices][kMaxOrdinals];  // the device's when it was set: both are invalid after it changes
   int8_t index[kMaxDevices];
 };
-// Made at the first set: a large thread-local would use up the static TLS that a late dlopen has left.
+// Made at the first set: a large thread-local would use up the static TLS that is left for a late dlopen.
 __thread ThreadDevices* t_devices __attribute__((tls_model("initial-exec")));
 
 void drop_devices() noexcept { delete std::exchange(t_devices, nullptr); }
@@ -42,7 +42,7 @@ ThreadDevices& devices_for_write() {
   return *(t_devices = made.release());
 }
 
-bool valid(int slot, int index) { return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals; }
+bool is_valid(int slot, int index) { return slot >= 0 && slot < kMaxDevices && index >= 0 && index < kMaxOrdinals; }
 
 struct StreamWord {
   tn_stream* stream;
@@ -50,7 +50,7 @@ struct StreamWord {
   bool pinned;  // by the device, else from the heap
 };
 
-// Words live until the device is detached: a stream that is gone may still have work that writes into its own.
+// Words live until the device is detached: a destroyed stream may still have work that writes into its word.
 struct Words {
   std::mutex lock;
   std::vector<StreamWord> of[kMaxDevices][kMaxOrdinals];  // oldest first
@@ -60,7 +60,7 @@ Words& words() {
   static Words& w = *new Words;  // never destroyed: tensors may outlive statics
   return w;
 }
-// At load: functions that must not throw ask it.
+// Made at load, because functions that must not throw use it.
 [[maybe_unused]] const Words& g_words_at_load = words();
 
 std::atomic<tn_error_word*> g_default_word[kMaxDevices][kMaxOrdinals];  // that of the null stream
@@ -93,7 +93,7 @@ constexpr const char* kNotYet = "its work does not run before the graph is launc
 
 enum class Streams { One, All };
 
-// Of one stream, or of the first that has something to report.
+// The report of one stream, or of the first stream that has one.
 tn_error_word take_report(int slot, int index, Streams which, tn_stream* stream) {
   std::lock_guard<std::mutex> hold(words().lock);
   for (const StreamWord& w : words().of[slot][index]) {
@@ -126,20 +126,20 @@ void raise_report(int slot, int index, Streams which, tn_stream* stream) {
 uint32_t device_generation(int slot) noexcept { return g_generation[slot].load(std::memory_order_acquire); }
 
 tn_stream* current_stream(int slot, int index) noexcept {
-  if (slot <= 0 || !t_devices || !valid(slot, index)) return nullptr;
+  if (slot <= 0 || !t_devices || !is_valid(slot, index)) return nullptr;
   const bool lives = t_devices->generation[slot][index] == device_generation(slot);
   return lives ? t_devices->stream[slot][index] : nullptr;
 }
 
 void set_current_stream(int slot, int index, tn_stream* s) {
-  if (slot <= 0 || !valid(slot, index)) return;
+  if (slot <= 0 || !is_valid(slot, index)) return;
   ThreadDevices& t = devices_for_write();
   t.stream[slot][index] = s;
   t.generation[slot][index] = device_generation(slot);
   t.word[slot][index] = nullptr;
 }
 
-int current_index(int slot) noexcept { return t_devices && valid(slot, 0) ? t_devices->index[slot] : 0; }
+int current_index(int slot) noexcept { return t_devices && is_valid(slot, 0) ? t_devices->index[slot] : 0; }
 
 void set_current_index(int slot, int index) {
   int count = device_entry(slot).count;
@@ -149,7 +149,7 @@ void set_current_index(int slot, int index) {
 }
 
 tn_error_word* stream_error_word(int slot, int index, tn_stream* stream) {
-  if (slot <= 0 || !valid(slot, index)) return nullptr;
+  if (slot <= 0 || !is_valid(slot, index)) return nullptr;
   if (stream == nullptr) {
     tn_error_word* word = g_default_word[slot][index].load(std::memory_order_acquire);
     return word != nullptr ? word : find_word(slot, index, nullptr);
@@ -187,7 +187,8 @@ void synchronize_stream(int slot, int index, tn_stream* stream) {
   refuse_in_capture(slot, index, "synchronize", kNotYet);
   const bool alone = TN_HAS(api, tn_device_api, stream_sync) && api->stream_sync;
   check_device(slot, index, "synchronize", (alone ? api->stream_sync : api->sync)(api->context, index, stream));
-  if (valid(slot, index)) raise_report(slot, index, alone || stream != nullptr ? Streams::One : Streams::All, stream);
+  if (is_valid(slot, index))
+    raise_report(slot, index, alone || stream != nullptr ? Streams::One : Streams::All, stream);
 }
 
 void synchronize(int slot, int index) {
@@ -197,7 +198,7 @@ void synchronize(int slot, int index) {
   if (api == nullptr) return;
   refuse_in_capture(slot, index, "synchronize", kNotYet);
   check_device(slot, index, "synchronize", api->sync(api->context, index, nullptr));
-  if (valid(slot, index)) raise_report(slot, index, Streams::All, nullptr);
+  if (is_valid(slot, index)) raise_report(slot, index, Streams::All, nullptr);
 }
 
 void device_failed(int slot, int index, std::string_view what, tn_status status) {

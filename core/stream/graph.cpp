@@ -47,7 +47,7 @@ GraphImpl::~GraphImpl() {
   if (capturing_) {
     try {
       end();
-    } catch (...) {  // nobody asked for the graph
+    } catch (...) {  // the graph is not needed
     }
   }
   reset();
@@ -86,9 +86,9 @@ GraphImpl::Drawn& GraphImpl::drawn_of(GeneratorImpl& g) {
     if (d.generator.get() == &g) return d;
   }
   const DeviceEntry& e = device_entry(slot_);
-  const bool told = !(e.flags & TN_DEVICE_OPAQUE) && TN_HAS(e.api, tn_device_api, fill) && e.api->fill;
-  TENON_CHECK(told, NotImplementedError, "random numbers cannot be captured in a graph of ", e.name, ":", index_,
-              ": its plugin has no way to tell a launch where they begin (tn_device_api.fill)");
+  const bool can_fill = !(e.flags & TN_DEVICE_OPAQUE) && TN_HAS(e.api, tn_device_api, fill) && e.api->fill;
+  TENON_CHECK(can_fill, NotImplementedError, "random numbers cannot be captured in a graph of ", e.name, ":", index_,
+              ": its plugin cannot write the generator's offset for a launch (tn_device_api.fill)");
   drawn_.reserve(drawn_.size() + 1);
   const Block state = cache_alloc(slot_, index_, 2 * sizeof(uint64_t), stream_);
   drawn_.push_back({Ref<GeneratorImpl>::share(&g), state, 0});

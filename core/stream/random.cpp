@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kFirstSeed = 67280421310721;  // libtorch's
 
-// Held for a few instructions only.
+// Held for a few instructions.
 class SpinGuard {
  public:
   explicit SpinGuard(std::atomic<bool>& lock) : lock_(lock) {
@@ -36,11 +36,11 @@ uint64_t g_seed = kFirstSeed;  // under g_lock; what generators made later start
 
 TENON_COLD GeneratorImpl& make_generator(int slot, int index, Device d) {
   std::lock_guard<std::mutex> hold(g_lock);
-  std::atomic<GeneratorImpl*>& place = g_generators[slot][index];
-  if (place.load(std::memory_order_relaxed) == nullptr) {
-    place.store(new GeneratorImpl(d, g_seed), std::memory_order_release);  // never destroyed
+  std::atomic<GeneratorImpl*>& generator = g_generators[slot][index];
+  if (generator.load(std::memory_order_relaxed) == nullptr) {
+    generator.store(new GeneratorImpl(d, g_seed), std::memory_order_release);  // never destroyed
   }
-  return *place.load(std::memory_order_relaxed);
+  return *generator.load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -84,9 +84,9 @@ GeneratorImpl& default_generator(Device d) {
 void manual_seed(uint64_t seed) {
   std::lock_guard<std::mutex> hold(g_lock);
   g_seed = seed;
-  for (auto& row : g_generators) {
-    for (auto& place : row) {
-      if (GeneratorImpl* g = place.load(std::memory_order_acquire)) g->set_seed(seed);
+  for (auto& of_type : g_generators) {
+    for (auto& generator : of_type) {
+      if (GeneratorImpl* g = generator.load(std::memory_order_acquire)) g->set_seed(seed);
     }
   }
 }

@@ -32,10 +32,10 @@ struct StreamPools {
 };
 
 StreamPools& pools() {
-  static StreamPools& p = *new StreamPools;  // never destroyed: programs end with streams in hand
+  static StreamPools& p = *new StreamPools;  // never destroyed: programs may exit while they hold streams
   return p;
 }
-// At load: functions that must not throw ask it.
+// Made at load, because functions that must not throw use it.
 [[maybe_unused]] const StreamPools& g_pools_at_load = pools();
 
 std::atomic<int64_t> g_events[kMaxDevices];  // alive
@@ -158,7 +158,7 @@ Ref<EventImpl> EventImpl::open(int slot, int index, std::string_view handle) {
                ipc.import_event(a.context, index, reinterpret_cast<const uint8_t*>(handle.data()), &event));
   Ref<EventImpl> e = Ref<EventImpl>::adopt(
       new EventImpl(slot, index, uint32_t{TN_EVENT_NO_TIMING} | uint32_t{TN_EVENT_INTERPROCESS}, event));
-  e->recorded_ = true;  // by the other process, as far as anyone here can know
+  e->recorded_ = true;  // assumed: by the other process
   return e;
 }
 
@@ -218,7 +218,7 @@ double EventImpl::elapsed(const EventImpl& end) const {
               "Event.elapsed_time: both events must be of one device, got ", device_entry(slot_).name, ":", index_,
               " and ", device_entry(end.slot_).name, ":", end.index_);
   TENON_CHECK(recorded_ && end.recorded_, ValueError,
-              "Event.elapsed_time: both events must be recorded before the time between them can be told");
+              "Event.elapsed_time: both events must be recorded before the time between them can be measured");
   TENON_CHECK(!((flags_ | end.flags_) & TN_EVENT_NO_TIMING), ValueError,
               "Event.elapsed_time: both events must be made with timing (EventFlag::BACKEND_DEFAULT)");
   if (event_ == nullptr) return static_cast<double>(end.at_ - at_) * 1e-6;
@@ -227,7 +227,7 @@ double EventImpl::elapsed(const EventImpl& end) const {
   InFlight inside;
   const tn_device_api& a = api_of(slot_);
   TENON_CHECK(TN_HAS(&a, tn_device_api, event_elapsed) && a.event_elapsed, NotImplementedError,
-              "Event.elapsed_time: events of ", device_entry(slot_).name, " know no time");
+              "Event.elapsed_time: events of ", device_entry(slot_).name, " cannot be timed");
   double ms = 0;
   check_device(slot_, index_, "timing", a.event_elapsed(a.context, index_, event_, end.event_, &ms));
   return ms;

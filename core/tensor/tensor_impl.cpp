@@ -43,7 +43,6 @@ namespace {
 static_assert(offsetof(TensorImpl, view) == TensorImpl::kViewOffset, "from_view depends on it");
 #pragma GCC diagnostic pop
 
-
 std::size_t heap_bytes(int ndim) { return 2 * sizeof(int64_t) * static_cast<std::size_t>(ndim); }
 
 void release_dims(TensorImpl& t) noexcept {

@@ -22,7 +22,7 @@ struct Conv {
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t weights() const { return filters * (channels / groups) * taps(); }
-  // One tap that moves nothing: the image is its own unfolding.
+  // One tap, stride 1, no padding: the image equals its unfolding.
   bool plain() const {
     for (int i = 0; i < 3; ++i) {
       if (kernel[i] != 1 || stride[i] != 1 || pad[i] != 0) return false;
@@ -33,13 +33,13 @@ struct Conv {
   int64_t work() const { return filters * (channels / groups) * taps() * out_plane(); }
 };
 
-// Own paths: any number. `bias` may be null. Outputs are overwritten.
+// Tenon's own kernels, for every numeric dtype. `bias` may be null. Outputs are overwritten.
 void conv_forward(sdk::DType t, const Conv& c, const void* x, const void* w, const void* bias, void* y);
 void conv_backward_data(sdk::DType t, const Conv& c, const void* dy, const void* w, void* dx);
 void conv_backward_weights(sdk::DType t, const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 and, where the processor multiplies it itself, bfloat16, by oneDNN; false if it does not take the case, then
-// nothing was written. Gradients of weights are float32 in both. `from`: whose the weights are.
+// float32 and, if the processor has instructions for it, bfloat16, by oneDNN; false if oneDNN does not support the
+// case, and then nothing was written. Gradients of weights are float32 for both. `from`: the storage of the weights.
 bool conv_forward_onednn(sdk::DType t, const Conv& c, const void* x, const void* w, const packed::Origin& from,
                          const void* bias, void* y);
 bool conv_backward_data_onednn(sdk::DType t, const Conv& c, const void* dy, const void* w, const packed::Origin& from,
@@ -51,7 +51,7 @@ bool conv_forward_tiles(const Conv& c, const void* x, const void* w, const void*
 bool conv_backward_data_tiles(const Conv& c, const void* dy, const void* w, const void* bias, void* dx);
 bool conv_backward_weights_tiles(const Conv& c, const void* x, const void* dy, void* dw);
 
-// float32 with as many groups as channels and filters, in two dimensions, windows next to each other; false: not that.
+// float32 with as many groups as channels and filters, in two dimensions, stride 1 in the last; false: another case.
 bool conv_forward_depthwise(const Conv& c, const float* x, const float* w, const float* bias, float* y);
 
 // y[n][f] += bias[f] over `plane` elements, and its gradient: the sum over images and plane.

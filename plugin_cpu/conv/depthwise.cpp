@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// float32 convolutions with one filter a channel, planes one after the other where they are: too little work for the
-// two reorders that a blocked layout takes. Each output is its bias and its taps, added in their order.
+// float32 convolutions with one filter per channel, plane by plane in the given layout: too little work for the two
+// reorders that a blocked layout takes. Each output is its bias and its taps, added in their order.
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/memory/buffer.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/conv/depthwise.cpp"
@@ -35,7 +35,7 @@ struct Padded {
   }
 };
 
-// Windows of kAbreast vectors next to each other: their sums do not wait for one another.
+// Windows of kAbreast vectors next to each other: their sums are independent.
 void windows(const Conv& c, const float* x, int64_t width, const float* w, float bias, float* y) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -76,7 +76,8 @@ bool is_3x3(const Conv& c) {
          c.out[1] >= kTall;
 }
 
-// kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. What is loaded serves three lines.
+// kTall lines of 3x3 windows, two vectors across: at x and y, and `b` further. Each loaded vector is used by three
+// lines.
 template <class D>
 HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, float bias, int64_t b, float* y,
                          int64_t n) {
@@ -103,7 +104,7 @@ HWY_INLINE void tall_3x3(D d, const float* x, int64_t width, const float* w, flo
   }
 }
 
-// Whole vectors only: the last ones, and the last lines, reach back over outputs that are done.
+// Whole vectors only: the last vectors and lines overlap outputs that are already computed.
 template <class D>
 void plane_3x3(D d, const Conv& c, int64_t width, const float* x, const float* w, float bias, float* y) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = c.out[2], last = n - lanes;

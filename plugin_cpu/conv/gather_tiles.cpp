@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/tiles/area.h"
 #include "plugin_cpu/tiles/lines.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr int32_t kNone = -(1 << 29);  // three of them are still an int32_t, and no pixel makes up for one
+constexpr int32_t kNone = -(1 << 29);  // the sum of three fits int32_t, and plus any pixel it stays negative
 
 // Coordinates of `count` pixels from the first on.
-void coordinates(const Window& w, int64_t first, int64_t count, int32_t (*to)[Positions::kMost]) {
+void coordinates(const Window& w, int64_t first, int64_t count, int32_t (*to)[Positions::kMaxPixels]) {
   int64_t d = first / (w.to[1] * w.to[2]), h = first / w.to[2] % w.to[1], v = first % w.to[2];
   for (int64_t q = 0; q < count; ++q) {
     to[0][q] = static_cast<int32_t>(d), to[1][q] = static_cast<int32_t>(h), to[2][q] = static_cast<int32_t>(v);
@@ -27,7 +27,7 @@ void coordinates(const Window& w, int64_t first, int64_t count, int32_t (*to)[Po
   }
 }
 
-// What one tap reads in one dimension, `inner` pixels apart.
+// The coordinates that one tap reads in one dimension, times `inner` pixels.
 void sources(const Window& w, int i, int64_t tap, const int32_t* coordinate, int64_t count, int64_t inner,
              int32_t* to) {
   const auto step = static_cast<int32_t>(w.step[i]), shift = static_cast<int32_t>(w.first[i] + tap * w.tap_step[i]);
@@ -44,9 +44,9 @@ void sources(const Window& w, int i, int64_t tap, const int32_t* coordinate, int
 
 const TileUnit* conv_unit(const Conv& c) {
   const int64_t channels = c.channels / c.groups, filters = c.filters / c.groups;
-  const int64_t most = std::max(channels * c.in_plane(), filters * c.out_plane());
+  const int64_t max_offset = std::max(channels * c.in_plane(), filters * c.out_plane());
   const bool pays = tiles_pay(filters, channels, c.taps() * c.out_plane()) && c.out_plane() >= 8 && c.in_plane() >= 8;
-  return pays && most < -kNone && c.work() * c.batch > 65536 ? tile_unit() : nullptr;
+  return pays && max_offset < -kNone && c.work() * c.batch > 65536 ? tile_unit() : nullptr;
 }
 
 Images pack_images(const sdk::BFloat16* x, int64_t channels, int64_t plane, int64_t first, int64_t count) {
@@ -84,15 +84,15 @@ Window Window::backward_data(const Conv& c) {
 
 Positions::Positions(const Window& w, const Images& images, int64_t first, int64_t count)
     : count_(count), depth_(images.depth()), none_(static_cast<int32_t>(tiles(images.plane, kTileLines) * kTileLines)) {
-  int32_t coordinate[3][kMost];
+  int32_t coordinate[3][kMaxPixels];
   coordinates(w, first, count, coordinate);
   const int64_t rows = w.taps[0] + w.taps[1] + w.taps[2], whole = tiles(count, kTileDepth) * kTileDepth;
-  const int64_t words = rows * kMost + w.all_taps() * (whole + 1);
+  const int64_t words = rows * kMaxPixels + w.all_taps() * (whole + 1);
   int32_t* part = static_cast<int32_t*>(ThreadBuffer<Positions>::get(words * static_cast<int64_t>(sizeof(int32_t))));
   const int64_t inner[3] = {w.from[1] * w.from[2], w.from[2], 1};
   for (int i = 0; i < 3; ++i) {
     part_[i] = part, taps_[i] = w.taps[i];
-    for (int64_t t = 0; t < w.taps[i]; ++t, part += kMost) sources(w, i, t, coordinate[i], count, inner[i], part);
+    for (int64_t t = 0; t < w.taps[i]; ++t, part += kMaxPixels) sources(w, i, t, coordinate[i], count, inner[i], part);
   }
   at_ = part, made_ = part + w.all_taps() * whole;
   std::fill(made_, made_ + w.all_taps(), 0);
@@ -103,9 +103,9 @@ const int32_t* Positions::of(int64_t tap) const {
   int32_t* at = at_ + tap * whole;
   if (made_[tap]) return at;
   made_[tap] = 1;
-  const int32_t* d = part_[0] + tap / (taps_[1] * taps_[2]) * kMost;
-  const int32_t* h = part_[1] + tap / taps_[2] % taps_[1] * kMost;
-  const int32_t* v = part_[2] + tap % taps_[2] * kMost;
+  const int32_t* d = part_[0] + tap / (taps_[1] * taps_[2]) * kMaxPixels;
+  const int32_t* h = part_[1] + tap / taps_[2] % taps_[1] * kMaxPixels;
+  const int32_t* v = part_[2] + tap % taps_[2] * kMaxPixels;
   const auto depth = static_cast<int32_t>(depth_);
   for (int64_t i = 0; i < count_; ++i) {
     const int32_t sum = d[i] + h[i] + v[i], pixel = sum < 0 ? none_ : sum;

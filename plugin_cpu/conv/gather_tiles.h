@@ -12,7 +12,7 @@
 namespace tenon::cpu {
 
 // Which pixel a tap reads for a pixel of the other side: (pixel * step + first + tap * tap_step) / divide, by
-// dimension; none where that leaves a rest or lies outside.
+// dimension; none if the division leaves a remainder or the pixel lies outside.
 struct Window {
   int64_t from[3], to[3], taps[3], step[3], first[3], tap_step[3], divide[3];
 
@@ -23,10 +23,10 @@ struct Window {
   int64_t all_taps() const { return taps[0] * taps[1] * taps[2]; }
 };
 
-// Null where a convolution has none to run on, or is not worth it.
+// Null if there is no unit of tiles or the convolution is too small for it.
 const TileUnit* conv_unit(const Conv& c);
 
-// An image packed as lines of channels, and 16 lines of zeros behind: where taps read that find no pixel.
+// An image packed as lines of channels, then 16 lines of zeros for the taps that find no pixel.
 struct Images {
   const char* packed;
   int64_t channels, plane;
@@ -41,10 +41,10 @@ Images pack_images(const sdk::BFloat16* x, int64_t channels, int64_t plane, int6
 // The pixels that all taps read for pixels [first, first + count) of the other side. A thread has one at a time.
 class Positions {
  public:
-  static constexpr int64_t kMost = 512;
+  static constexpr int64_t kMaxPixels = 512;
   Positions(const Window& w, const Images& images, int64_t first, int64_t count);
   // For one tap, where the first 32 channels of those pixels are, in units of 32 elements from an image's start; then
-  // zeros, up to a multiple of 32 pixels. Made when it is first asked for: several images ask.
+  // zeros, up to a multiple of 32 pixels. Computed on the first call and reused for further images.
   const int32_t* of(int64_t tap) const;
   int64_t count() const { return count_; }
   int64_t all_taps() const { return taps_[0] * taps_[1] * taps_[2]; }
@@ -54,7 +54,7 @@ class Positions {
   int64_t count_, depth_, taps_[3];
   int32_t none_;
   int32_t* part_[3];     // by dimension, tap and pixel; the sum of three is a pixel
-  int32_t *made_, *at_;  // by tap, whether there is, and by tap and pixel
+  int32_t *made_, *at_;  // whether a tap is computed; the offsets by tap and pixel
 };
 
 // Lines: the pixels of `p`. Along k: tap, then channel.

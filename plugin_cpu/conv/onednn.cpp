@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/onednn/onednn.h"
 
 namespace tenon::cpu {
@@ -24,8 +24,8 @@ enum Direction : int64_t { kForward, kData, kWeights };
 
 struct Primitive {
   dnnl::primitive run;
-  Desc x, w, y, bias, scratch;  // as the primitive wants them
-  Desc user_x, user_w, user_y;  // as the tensors are
+  Desc x, w, y, bias, scratch;  // layouts that the primitive requires
+  Desc user_x, user_w, user_y;  // layouts of the tensors
 };
 
 struct Shape {
@@ -34,7 +34,7 @@ struct Shape {
   Type type;
 };
 
-// One spatial dimension is served as two, the first of size 1.
+// One spatial dimension is passed as two, the first of size 1.
 Shape shape_of(Type type, const Conv& c, int64_t images) {
   Shape s;
   s.type = type;
@@ -133,7 +133,7 @@ Primitive& primitive(Direction direction, Type type, const Conv& c, int64_t imag
 
 int64_t bytes(const Desc& d) { return static_cast<int64_t>(d.get_size()); }
 
-// At least 2 million multiply-adds a chunk, at most 16 chunks.
+// At least 2 million multiply-adds per chunk, at most 16 chunks.
 int64_t images_per_chunk(const Conv& c) {
   const int64_t enough = (2'000'000 + c.work() - 1) / std::max<int64_t>(1, c.work());
   return std::min(c.batch, std::max((c.batch + 15) / 16, enough));
@@ -152,7 +152,7 @@ struct Buffers {
   struct Work;
 };
 
-// Runs the primitive on one chunk. The written side is made in a buffer where its layout differs.
+// Runs the primitive on one chunk. The output goes through a buffer if its layout differs.
 void execute(Direction direction, Primitive& p, const void* x, const void* w, const void* bias, const void* y) {
   void* bx = dn::same(p.x, p.user_x) ? nullptr : ThreadBuffer<Buffers::X>::get(bytes(p.x));
   void* by = dn::same(p.y, p.user_y) ? nullptr : ThreadBuffer<Buffers::Y>::get(bytes(p.y));
@@ -171,7 +171,7 @@ void execute(Direction direction, Primitive& p, const void* x, const void* w, co
   if (writes_y && by) dn::reorder(p.y, by, p.user_y, const_cast<void*>(y));
 }
 
-// The weights as a primitive wants them: the caller's, kept ones, or made for this call.
+// The weights in the primitive's layout: the caller's, cached ones, or reordered for this call.
 class Weights {
  public:
   Weights(const Primitive& p, const void* w, const packed::Origin& from, const dn::Key& key) : data_(w) {
@@ -181,7 +181,7 @@ class Weights {
     if (!found.memory) {
       Buffer made(bytes(p.w));
       dn::reorder(p.user_w, w, p.w, made.as<>());
-      found.memory = found.wanted ? packed::keep(from, layout, std::move(made), bytes(p.w))
+      found.memory = found.wanted ? packed::add(from, layout, std::move(made), bytes(p.w))
                                   : std::make_shared<const Buffer>(std::move(made));
     }
     kept_ = std::move(found.memory);
@@ -194,7 +194,7 @@ class Weights {
   const void* data_;
 };
 
-// forward and backward by data: the same walk, the other side written.
+// Forward and backward by data: the same loop, with the other side as output.
 void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x, const void* w,
                  const packed::Origin& from, const void* bias, const void* y) {
   const Type type = dn::data_type(t.code, t.bits);
@@ -216,7 +216,7 @@ void walk_images(Direction direction, sdk::DType t, const Conv& c, const void* x
   });
 }
 
-// A case that oneDNN does not implement is not an error here: the own path runs.
+// A case that oneDNN does not implement is not an error here: the caller falls back to Tenon's own kernel.
 template <class F>
 bool attempt(F&& f) {
   try {
@@ -246,7 +246,7 @@ bool conv_backward_weights_onednn(sdk::DType t, const Conv& c, const void* x, co
     const int64_t chunk = images_per_chunk(c), chunks = (c.batch + chunk - 1) / chunk, n = c.weights();
     const int64_t item = sdk::item_size(t);
     const int64_t x_image = c.channels * c.in_plane() * item, y_image = c.filters * c.out_plane() * item;
-    primitive(kWeights, type, c, chunk);  // refuses before anything is written
+    primitive(kWeights, type, c, chunk);  // throws before anything is written
     Buffer parts(chunks > 1 ? chunks * n * 4 : 0);
     sdk::parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t q = begin; q < end; ++q) {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as matrix products over unfolded images, for every dtype that oneDNN does not serve.
+// Convolutions as matrix products over unfolded images, for every dtype that oneDNN does not support.
 #include <algorithm>
 #include <type_traits>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
-#include "plugin_cpu/gemm/gemm.h"
 #include "plugin_cpu/conv/unfold.h"
+#include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/memory/buffer.h"
 
 namespace tenon::cpu {
 namespace {
@@ -32,7 +32,7 @@ Mat<const void> flipped(const T* p, int64_t stride) {
   return {p, 1, stride};
 }
 
-// Large images are cut inside of the product, small ones go to the threads one by one.
+// A large image is parallelized inside of the product, small ones are distributed over the threads.
 template <class F>
 void each_image(const Conv& c, F&& f) {
   const int64_t n = c.batch * c.groups, work = std::max<int64_t>(1, c.work() / c.groups);

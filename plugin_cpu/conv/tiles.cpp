@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // bfloat16 convolutions on a unit of tiles: products over windows that are gathered while they are multiplied. Forward
-// and backward by data are one walk, in which each pixel of one side reads the other side through the taps.
+// and backward by data share one loop, in which each pixel of one side reads the other side through the taps.
 #include <algorithm>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
-#include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/conv/gather_tiles.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/tiles/area.h"
 
 namespace tenon::cpu {
@@ -59,13 +59,13 @@ void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char
   const int64_t depth = w.all_depth(), plane = w.window.to_plane(), count = p.count();
   char* lines = static_cast<char*>(ThreadBuffer<Gathered>::get(kArea / kTileLines * depth * kTileBytes));
   gather_lines(p, image, lines);
-  Area<> sums, turned;
+  Area<> sums, transposed;
   for (int64_t j = 0; j < w.to_channels; j += kArea) {
     const int64_t cols = std::min(kArea, w.to_channels - j);
     sums.multiply(w.unit, {lines, depth}, Packed{weights, depth}.from(j), depth, count, cols, false);
-    sums.turned_into(turned, count, cols);
+    sums.transpose_into(transposed, count, cols);
     for (int64_t c = 0; c < cols; ++c) {
-      float* row = turned.row(c);
+      float* row = transposed.row(c);
       if (w.bias) {
         const float bias = w.bias[at % w.groups * w.to_channels + j + c];
         std::transform(row, row + count, row, [bias](float x) { return x + bias; });
@@ -76,7 +76,7 @@ void pixels(const Walk& w, const Positions& p, const uint16_t* image, const char
 }
 
 // Images [first, first + count), the same pixels of one after the other.
-void some_images(const Walk& w, const char* weights, int64_t first, int64_t count) {
+void convolve_images(const Walk& w, const char* weights, int64_t first, int64_t count) {
   const int64_t plane = w.window.to_plane(), parts = tiles(plane, kArea);
   const int64_t weight_bytes = packed_bytes(w.to_channels, w.all_depth() * kTileDepth);
   const Images images = pack_images(w.from, w.from_channels, w.window.from_plane(), first, count);
@@ -98,7 +98,7 @@ void run(const Walk& w) {
   const Images one{nullptr, w.from_channels, w.window.from_plane()};
   const int64_t some = std::max<int64_t>(1, kTilePackBytes / one.bytes());
   const char* weights = pack_weights(w);
-  for (int64_t i = 0; i < w.images(); i += some) some_images(w, weights, i, std::min(some, w.images() - i));
+  for (int64_t i = 0; i < w.images(); i += some) convolve_images(w, weights, i, std::min(some, w.images() - i));
 }
 
 const BFloat16* bf16(const void* p) { return static_cast<const BFloat16*>(p); }

@@ -4,9 +4,9 @@
 // and images in a fixed order.
 #include <algorithm>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
 #include "plugin_cpu/conv/gather_tiles.h"
+#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/tiles/area.h"
 
 namespace tenon::cpu {
@@ -21,8 +21,8 @@ struct Gradient {
   Window window;
   int64_t channels, filters, depth = 0, columns = 0;
   const BFloat16 *x = nullptr, *dy = nullptr;
-  int64_t batch = 0;       // images that are packed at once
-  int64_t shares = 0;      // of them, summed apart, so that a gradient of few areas has work for threads
+  int64_t batch = 0;   // images that are packed at once
+  int64_t shares = 0;  // of the batch, each summed separately, so that a gradient of few areas has work for all threads
   float* total = nullptr;  // [share][group][filter][column]
 
   int64_t down() const { return tiles(filters, kArea); }
@@ -73,9 +73,9 @@ Sides pack_sides(const Gradient& w, int64_t first, int64_t count) {
 void sum_images(const Gradient& w, const Part& part, const Sides& sides, Area<>& sums) {
   struct Pairs;
   const int64_t plane = w.c.out_plane(), plane_depth = tiles(plane, kTileDepth);
-  char* pairs = static_cast<char*>(ThreadBuffer<Pairs>::get(packed_bytes(kArea, Positions::kMost)));
-  for (int64_t p = 0; p < plane; p += Positions::kMost) {
-    const Positions positions(w.window, sides.x, p, std::min(Positions::kMost, plane - p));
+  char* pairs = static_cast<char*>(ThreadBuffer<Pairs>::get(packed_bytes(kArea, Positions::kMaxPixels)));
+  for (int64_t p = 0; p < plane; p += Positions::kMaxPixels) {
+    const Positions positions(w.window, sides.x, p, std::min(Positions::kMaxPixels, plane - p));
     const int64_t depth = tiles(positions.count(), kTileDepth);
     for (int64_t i = part.image; i < part.last; ++i) {
       const int64_t at = i * w.c.groups + part.group;
@@ -96,7 +96,7 @@ Part part_of(const Gradient& w, int64_t task, int64_t count) {
           (share + 1) * count / w.shares};
 }
 
-// Of images [first, first + count), to the totals or, with the first of them, in their place.
+// Sums of images [first, first + count), added to the totals; the first of them overwrite the totals.
 void add_images(const Gradient& w, int64_t first, int64_t count) {
   const Sides sides = pack_sides(w, first, count);
   const int64_t areas = w.c.groups * w.down() * w.across();

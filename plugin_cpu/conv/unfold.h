@@ -10,7 +10,7 @@
 
 namespace tenon::cpu {
 
-// Calls f(at, line, shift) for each line of outputs: `at` is its place in the columns, `line` where its pixels start
+// Calls f(at, line, shift) for each line of outputs: `at` is its offset in the columns, `line` where its pixels start
 // (-1: in the padding), and output w reads pixel w * stride + shift of it.
 template <class F>
 void unfold(const Conv& c, int64_t channels, F&& f) {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/simd/transpose.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -105,7 +105,7 @@ HWY_INLINE void micro_any(int64_t rows, int64_t vecs, const Tile<T>& t) {
   return micro_rows<T, 1>(rows, t);
 }
 
-// As MulAdd rounds: without a word of it, the compiler fuses or not as it likes.
+// Rounds as MulAdd does: written as a * b + c, the compiler may or may not fuse it.
 template <class T>
 HWY_INLINE T add_product(T x, T y, T sum) {
 #if HWY_NATIVE_FMA
@@ -162,12 +162,12 @@ int64_t panel_width() {
 
 // Columns of B that are contiguous in k, for steps [p0, p1).
 template <class T>
-void turn_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs, T* dst) {
+void transpose_columns(int64_t p0, int64_t p1, int64_t cols, int64_t width, const T* b, int64_t cs, T* dst) {
   int64_t j = 0;
   if constexpr (std::is_same_v<T, float>) {
     for (; j + 4 <= cols; j += 4) {
       int64_t p = p0;
-      for (; p + 4 <= p1; p += 4) turn_four(b + j * cs + p, cs, dst + p * width + j, width);
+      for (; p + 4 <= p1; p += 4) transpose_4x4(b + j * cs + p, cs, dst + p * width + j, width);
       for (; p < p1; ++p) {
         for (int64_t q = j; q < j + 4; ++q) dst[p * width + q] = b[q * cs + p];
       }
@@ -192,7 +192,7 @@ void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int
   for (int64_t p0 = 0; p0 < kc; p0 += kStep) {
     const int64_t p1 = std::min(kc, p0 + kStep);
     if (rs == 1) {
-      turn_columns(p0, p1, cols, width, b, cs, dst);
+      transpose_columns(p0, p1, cols, width, b, cs, dst);
     } else {
       for (int64_t j = 0; j < cols; ++j) {
         for (int64_t p = p0; p < p1; ++p) dst[p * width + j] = b[p * rs + j * cs];
@@ -202,7 +202,7 @@ void pack_b(int64_t kc, int64_t cols, int64_t width, const T* b, int64_t rs, int
   }
 }
 
-// Columns [j, n) of a product whose A and B stay where they are, but for what does not fill a vector.
+// Columns [j, n) of a product with A and B read in place, except for those that do not fill a vector.
 template <class T>
 void direct_columns(int64_t m, int64_t j, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta,
                     Mat<T> c) {
@@ -257,7 +257,7 @@ void direct(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
 
 // Rows of sums, `width` apart, to a C whose columns are contiguous.
 template <class T>
-void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
+void store_transposed(int64_t rows, int64_t cols, const T* sum, int64_t width, T beta, const Mat<T>& c) {
   for (int64_t j = 0; j < cols; ++j) {
     T* out = c.data + j * c.cs;
     for (int64_t i = 0; i < rows; ++i) {
@@ -269,26 +269,26 @@ void store_turned(int64_t rows, int64_t cols, const T* sum, int64_t width, T bet
 
 // Four by four; `width` is a multiple of 4, and `sum` has rows for the last four.
 template <>
-HWY_INLINE void store_turned(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
-                             const Mat<float>& c) {
+HWY_INLINE void store_transposed(int64_t rows, int64_t cols, const float* sum, int64_t width, float beta,
+                                 const Mat<float>& c) {
   for (int64_t i = 0; i < rows; i += 4) {
     for (int64_t j = 0; j < cols; j += 4) {
-      float turned[4][4];
-      turn_four(sum + i * width + j, width, turned[0], 4);
+      float transposed[4][4];
+      transpose_4x4(sum + i * width + j, width, transposed[0], 4);
       for (int64_t q = 0; q < std::min<int64_t>(4, cols - j); ++q) {
         float* out = c.data + i + (j + q) * c.cs;
         for (int64_t r = 0; r < std::min<int64_t>(4, rows - i); ++r) {
-          out[r] = beta == 0.0f ? turned[q][r] : turned[q][r] + beta * out[r];
+          out[r] = beta == 0.0f ? transposed[q][r] : transposed[q][r] + beta * out[r];
         }
       }
     }
   }
 }
 
-// A panel whose C has contiguous columns: its rows are made in a buffer, since elements far apart would each take a
+// A panel whose C has contiguous columns: its rows go through a buffer, since elements far apart would each touch a
 // cache line.
 template <class T>
-void panel_turned(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
+void transposed_panel(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Mat<T>& c) {
   constexpr int64_t kRun = 4 * kRows;
   HWY_ALIGN T sum[kRun * kVecs * HWY_MAX_BYTES / sizeof(T)] = {};
   const T beta = t.beta;
@@ -298,11 +298,11 @@ void panel_turned(int64_t rows, int64_t cols, int64_t width, Tile<T> t, const Ma
     t.a = a + i * t.a_row;
     const int64_t run = std::min(kRun, rows - i);
     panel<T>(run, width, t, 1);
-    store_turned<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
+    store_transposed<T>(run, cols, sum, width, beta, {c.data + i, 1, c.cs});
   }
 }
 
-// At most one panel of columns: A is read once, where it is. Its rows must be contiguous.
+// At most one panel of columns: A is read once, in place. Its rows must be contiguous.
 template <class T>
 void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c) {
   struct Packed;
@@ -314,7 +314,7 @@ void narrow(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const 
   sdk::parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     const Tile<T> t{k, a.data + begin * a.rs, a.rs, 1, packed, width, alpha, beta, c.data + begin * c.rs, c.rs};
     if (c.rs == 1 && c.cs != 1)
-      panel_turned<T>(end - begin, n, width, t, {t.c, 1, c.cs});
+      transposed_panel<T>(end - begin, n, width, t, {t.c, 1, c.cs});
     else
       panel<T>(end - begin, n, t, c.cs);
   });
@@ -412,7 +412,7 @@ void blocked(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const
   }
 }
 
-// All panels of B, one behind the other, if they are kept or worth keeping; else null.
+// All panels of B, contiguous, if they are cached or worth caching; else null.
 template <class T>
 packed::Kept kept_panels(int64_t n, int64_t k, const Mat<const T>& b, const packed::Origin& from) {
   if (b.cs == 1) return nullptr;  // as good as packed
@@ -427,11 +427,11 @@ packed::Kept kept_panels(int64_t n, int64_t k, const Mat<const T>& b, const pack
       pack_b(k, std::min(width, n - q * width), width, b.data + q * width * b.cs, b.rs, b.cs, to + q * width * k);
     }
   });
-  return packed::keep(from, sdk::Ints(layout, std::size(layout)), std::move(all), bytes);
+  return packed::add(from, sdk::Ints(layout, std::size(layout)), std::move(all), bytes);
 }
 
-// Where A stays in cache: whoever takes a panel of B packs it, for what another thread has packed lies in
-// another processor's cache. A is read where it is.
+// For an A that fits the cache: each thread packs the panels of B that it uses, since a panel packed by another thread
+// lies in another processor's cache. A is read in place.
 template <class T>
 void by_panels(int64_t m, int64_t n, int64_t k, T alpha, Mat<const T> a, Mat<const T> b, T beta, Mat<T> c,
                const packed::Origin& b_from) {

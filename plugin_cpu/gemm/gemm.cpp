@@ -11,7 +11,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Work on rows of about 32k elements a block.
+// Rows in blocks of about 32k elements.
 int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, columns)); }
 
 // A dense float copy in the order that the matrix has in memory.
@@ -58,7 +58,7 @@ void gemm_half(int64_t m, int64_t n, int64_t k, float alpha, Mat<const T> a, Mat
   });
 }
 
-// Sums wrap, as the dtype does: computed without sign, at least 32 bits wide.
+// Sums wrap, as the dtype does: computed as unsigned integers of at least 32 bits.
 template <class T>
 void gemm_integer(int64_t m, int64_t n, int64_t k, int64_t alpha, Mat<const T> a, Mat<const T> b, int64_t beta,
                   Mat<T> c) {

@@ -22,7 +22,7 @@ struct Mat {
 // Below this many multiply-adds a product runs on the calling thread.
 inline constexpr int64_t kGemmSerial = 96 * 96 * 96;
 
-// `b_from`: whose B is.
+// `b_from`: the storage of B.
 void gemm(int64_t m, int64_t n, int64_t k, float alpha, Mat<const float> a, Mat<const float> b, float beta,
           Mat<float> c, const packed::Origin& b_from = {});
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, Mat<const double> a, Mat<const double> b, double beta,

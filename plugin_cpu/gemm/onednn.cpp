@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 products by oneDNN where the processor multiplies them itself. Rows are cut into blocks that depend on the
+// bfloat16 products by oneDNN, if the processor has instructions for them. Rows are cut into blocks that depend on the
 // shape alone; sums are kept in float.
 #include <algorithm>
 
-#include "plugin_cpu/onednn/bf16.h"
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/onednn/onednn.h"
 
 namespace tenon::cpu {
@@ -46,7 +46,7 @@ bool gemm_bf16_onednn(int64_t m, int64_t n, int64_t k, Mat<const void> a, Mat<co
   if (!dense(m, k, a.rs, a.cs) || !dense(k, n, b.rs, b.cs) || !bf16_by_onednn()) return false;
   const int64_t block = m * n * k <= kGemmSerial ? m : std::max<int64_t>(64, (m + 15) / 16), item = 2;
   try {
-    product(std::min(block, m), n, k, a, b, c.rs);  // refuses before anything is written
+    product(std::min(block, m), n, k, a, b, c.rs);  // throws before anything is written
     sdk::parallel_for(m, block, [&](int64_t begin, int64_t end) {
       struct Work;
       Product& p = product(end - begin, n, k, a, b, c.rs);

@@ -4,10 +4,10 @@
 // cut depends on the shape alone.
 #include <algorithm>
 
-#include "plugin_cpu/onednn/bf16.h"
-#include "plugin_cpu/memory/buffer.h"
-#include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/bf16.h"
+#include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/tiles/area.h"
 
 namespace tenon::cpu {
@@ -25,8 +25,8 @@ struct Product {
   Packed a, b;
 };
 
-// A thread goes down a strip of columns, whose tiles of B stay in its second cache while those of A pass by: in a large
-// product a wider strip lets A pass half as often.
+// A thread goes down a strip of columns, whose tiles of B stay in its second cache while those of A stream through: in
+// a large product a wider strip reads A half as often.
 void areas(const Product& p, bool serial) {
   constexpr int64_t kWide = 2 * kArea;
   const int64_t strip = p.m * p.n >= 1 << 20 ? kWide : kArea;
@@ -52,8 +52,8 @@ Packed pack(const Lines& from, int64_t lines, int64_t k, TileOrder order, bool s
   return {to, tiles(k, kTileDepth)};
 }
 
-// Short lines of whole tiles are read where they are. Long ones would meet in few lines of the cache.
-bool serves_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
+// Short lines of whole tiles are read in place. Long ones would map to few sets of the cache.
+bool can_read_in_place(Mat<const BFloat16> a, int64_t m, int64_t k) {
   return a.cs == 1 && a.rs > kTileDepth && m % kTileLines == 0 && k % kTileDepth == 0 && k <= 320;
 }
 
@@ -74,7 +74,7 @@ bool gemm_tiles(int64_t m, int64_t n, int64_t k, float alpha, Mat<const BFloat16
     for (int64_t i = 0; i < m; i += span) {
       const int64_t rows = std::min(span, m - i);
       const Lines lines{&a.data[i * a.rs].x, a.rs, a.cs};
-      const Packed pa = serves_in_place(a, m, k)
+      const Packed pa = can_read_in_place(a, m, k)
                             ? Packed{reinterpret_cast<const char*>(lines.data), k / kTileDepth, 2 * a.rs}
                             : pack<PackedA>(lines, rows, k, TileOrder::LinesFirst, serial);
       areas({*unit, rows, cols, alpha, beta, {c.data + i * c.rs + j * c.cs, c.rs, c.cs}, pa, pb}, serial);

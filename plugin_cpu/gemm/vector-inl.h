@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Matrix times vector. Included once a target.
+// Matrix times vector. Included once per target.
 #if defined(TENON_CPU_GEMM_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_CPU_GEMM_VECTOR_INL_H_
 #undef TENON_CPU_GEMM_VECTOR_INL_H_
@@ -11,14 +11,14 @@
 #include <algorithm>
 
 #include "hwy/highway.h"
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/gemm/gemm.h"
+#include "plugin_cpu/memory/buffer.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// y = alpha * A x + beta * y for rows of A contiguous in k: four sums a row, added in a fixed order.
+// y = alpha * A x + beta * y for rows of A contiguous in k: four sums per row, added in a fixed order.
 template <class T>
 void row_dots(int64_t m, int64_t k, T alpha, const T* a, int64_t rs, const T* x, T beta, T* y, int64_t y_step) {
   const hn::ScalableTag<T> d;

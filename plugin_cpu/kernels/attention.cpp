@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Attention in bfloat16 where the machine multiplies it on tiles; elsewhere its steps are faster. Overwritten: the
-// output.
+// Attention in bfloat16 on a unit of tiles; without one the decomposition is faster. Overwritten: the output.
 #include "plugin_cpu/rowwise/attention.h"
 
 #include "tenon/sdk/kernel.h"

@@ -34,7 +34,7 @@ struct Divisor {
   std::optional<int64_t> fixed;
 };
 
-// The largest number where the product has no place: kernels may be as large as the padding allows.
+// The product, saturated: kernels may be as large as the padding allows.
 int64_t product(int64_t a, int64_t b) {
   int64_t out;
   return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation with statistics of the batch or given ones, and its gradient. Overwritten: all outputs; the
+// Batch normalization with statistics of the batch or given ones, and its gradient. Overwritten: all outputs; the
 // running statistics move. A channel belongs to one task; its sums run over the images in order, in double.
 #include "tenon/sdk/ops/_batch_norm_eval.h"
 #include "tenon/sdk/ops/_batch_norm_train.h"
@@ -34,7 +34,7 @@ struct Moments {
   double mean, variance;  // biased
 };
 
-// Two passes: the second is about the mean, so that nothing cancels.
+// Two passes: the second is about the mean, which avoids cancellation.
 template <class T>
 Moments moments(const Shape& s, const T* x, int64_t c) {
   ReadRun<T> run(s.plane);
@@ -84,7 +84,7 @@ tn_status train(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, OptTe
         const double r = 1 / std::sqrt(m.variance + eps), count = static_cast<double>(s.count());
         mean.data<T>()[c] = T(static_cast<Wide<T>>(m.mean));
         rstd.data<T>()[c] = T(static_cast<Wide<T>>(r));
-        if (s.count() == 0) continue;  // an empty batch says nothing about the running statistics
+        if (s.count() == 0) continue;  // an empty batch does not change the running statistics
         if (running_mean.defined()) move(running_mean.data<T>()[c], m.mean, momentum);
         if (running_var.defined()) move(running_var.data<T>()[c], m.variance * count / (count - 1), momentum);
         normalize_channel(s, input.data<T>(), out.data<T>(), c, m.mean, r, item<T>(weight, c, 1), item<T>(bias, c, 0));
@@ -110,14 +110,14 @@ tn_status eval(Call&, Tensor out, Tensor input, OptTensor weight, OptTensor bias
   return TN_OK;
 }
 
-// dx = weight * rstd * (dy - mean(dy) - xhat * mean(dy * xhat)); with given statistics the means fall away.
+// dx = weight * rstd * (dy - mean(dy) - xhat * mean(dy * xhat)); with given statistics the two means are 0.
 tn_status backward(Call&, Tensor grad_input, Tensor grad_weight, Tensor grad_bias, Tensor grad, Tensor input,
                    OptTensor weight, OptTensor running_mean, OptTensor running_var, OptTensor save_mean,
                    OptTensor save_rstd, bool training, double eps, Bools) {
   const Shape s(input);
   const Dense inputs(input);
   std::optional<Dense> grads;
-  const bool one = same_everywhere(grad);  // then a plane of it serves as all of them
+  const bool one = same_everywhere(grad);  // then one plane is used for all
   if (!one) grads.emplace(grad);
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);

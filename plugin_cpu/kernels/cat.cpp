@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// cat, flip, constant_pad_nd: rows that copy whole blocks to other places.
+// cat, flip, constant_pad_nd: operators that copy whole blocks.
 #include "tenon/sdk/ops/cat.h"
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "plugin_cpu/onednn/bf16.h"
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/conv/conv.h"
+#include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/simd/convert.h"
 
 namespace {
@@ -81,8 +81,8 @@ class Widened {
   Buffer memory_;
 };
 
-// Small cases are not worth a primitive, which takes about a millisecond to make; products of whole images are not
-// worth reordering them.
+// Small cases are not worth a primitive, which takes about a millisecond to create; for products of whole images
+// (1x1) a reorder does not pay.
 bool onednn_pays(DType t, const Conv& c) {
   return t == kFloat32 && c.work() * c.batch > 65536 && !(c.plain() && c.groups == 1);
 }
@@ -116,7 +116,7 @@ bool native_pays(DType t, const Conv& c) {
   return t == kBFloat16 && c.work() * c.batch > 65536 && tenon::cpu::bf16_by_onednn();
 }
 
-// bfloat16 without widening; false: not taken, then nothing was written.
+// bfloat16 without widening; false if no kernel supports the case, and then nothing was written.
 bool forward_native(DType t, const Conv& c, const void* x, Tensor w, const void* bias, void* y) {
   if (t != kBFloat16) return false;
   return tenon::cpu::conv_forward_tiles(c, x, w.data(), bias, y) ||

@@ -17,7 +17,7 @@ namespace {
 using namespace sdk;
 
 constexpr int64_t kLine = 64;                 // bytes of a cache line: the width of a tile
-constexpr int64_t kLarge = int64_t{8} << 20;  // bytes that a cache does not keep until they are read
+constexpr int64_t kLarge = int64_t{8} << 20;  // bytes; larger results have left the cache before they are read
 
 template <class T, int N>
 struct Pack {
@@ -32,7 +32,7 @@ struct Pack {
 
 // A block of source rows becomes columns of the tile. `tile` is [line elements][line elements], row-major.
 template <class T>
-void turn(const char* src, int64_t row_stride, T* tile) {
+void transpose_block(const char* src, int64_t row_stride, T* tile) {
   constexpr int64_t n = kLine / sizeof(T);
   if constexpr (sizeof(T) == 4) {
     using P = Pack<T, 4>;
@@ -68,11 +68,11 @@ void turn(const char* src, int64_t row_stride, T* tile) {
   }
 }
 
-// Past the caches where `past` is set: nobody reads the line before it has left them anyway. 16-byte aligned then.
+// `non_temporal`: the line would leave the caches before it is read; dst is 16-byte aligned then.
 template <class T>
-void store_line(char* dst, const T* tile, bool past) {
+void store_line(char* dst, const T* tile, bool non_temporal) {
 #ifdef __SSE2__
-  if (past) {
+  if (non_temporal) {
     typedef float Four __attribute__((vector_size(16)));
     for (int64_t b = 0; b < kLine; b += 16) {
       Four v;
@@ -98,7 +98,7 @@ void finish_passing() {
 // dst[j][i] = src[i][j] for i of [i0, i1) and all j; dst rows are dst_stride bytes apart, src rows src_stride.
 template <class T>
 void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t i0, int64_t i1,
-                    int64_t nj, bool past) {
+                    int64_t nj, bool non_temporal) {
   constexpr int64_t n = kLine / sizeof(T), item = sizeof(T);
   alignas(64) T tile[n * n];
   for (int64_t i = i0; i < i1; i += n) {
@@ -106,8 +106,8 @@ void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_
     int64_t j = 0;
     if (rows == n) {
       for (; j + n <= nj; j += n) {
-        turn<T>(src + i * src_stride + j * item, src_stride, tile);
-        for (int64_t k = 0; k < n; ++k) store_line(dst + (j + k) * dst_stride + i * item, tile + k * n, past);
+        transpose_block<T>(src + i * src_stride + j * item, src_stride, tile);
+        for (int64_t k = 0; k < n; ++k) store_line(dst + (j + k) * dst_stride + i * item, tile + k * n, non_temporal);
       }
     }
     for (; j < nj; ++j) {
@@ -118,7 +118,7 @@ void transpose_band(char* dst, int64_t dst_stride, const char* src, int64_t src_
   }
 }
 
-// The dimension along which the source is dense while the destination is not; -1: no use in tiles.
+// The dimension along which the source is dense while the destination is not; -1: tiles do not help.
 int crossing(const StridedLoop& loop, int64_t item) {
   if (loop.strides[0][0] != item || loop.strides[0][1] == item || loop.strides[0][1] == 0) return -1;
   for (int d = 1; d < loop.ndim; ++d) {
@@ -145,8 +145,9 @@ void copy_crossed(const StridedLoop& loop, int cross) {
         src += i * loop.strides[d][1];
       }
       const int64_t i0 = at % bands * band;
-      const bool past = large && can_pass(dst, loop.strides[cross][0]);
-      transpose_band<T>(dst, loop.strides[cross][0], src, loop.strides[0][1], i0, std::min(n0, i0 + band), nj, past);
+      const bool non_temporal = large && can_pass(dst, loop.strides[cross][0]);
+      transpose_band<T>(dst, loop.strides[cross][0], src, loop.strides[0][1], i0, std::min(n0, i0 + band), nj,
+                        non_temporal);
     }
     if (large) finish_passing();
   });

@@ -58,7 +58,7 @@ struct Rows {
   }
 };
 
-// Threads share out columns. Rows come from anywhere in memory: each is asked for some rows before its turn.
+// Threads share out columns. Rows lie anywhere in memory: each is prefetched some rows ahead.
 template <class A, class T>
 void add_columns(A* sum, const Rows<T>& rows) {
   constexpr int64_t kAhead = 6, kLine = 64 / sizeof(A);
@@ -74,13 +74,14 @@ void add_columns(A* sum, const Rows<T>& rows) {
   });
 }
 
-// Blocks of rows of a gradient too large for a cache: each is cleared and added to by one thread, while it is near.
+// Blocks of rows of a gradient too large for a cache: each is cleared and accumulated by one thread, while it is in its
+// cache.
 constexpr int64_t kBlockBytes = 256 << 10, kFewBlocks = 8;
 
 template <class A, class T>
 void clear_and_add_blocks(A* sum, int64_t height, const Rows<T>& rows) {
   const int64_t n = rows.at.size(), row_bytes = rows.width * static_cast<int64_t>(sizeof(A));
-  int shift = 0;  // 2^shift rows a block
+  int shift = 0;  // 2^shift rows per block
   while (row_bytes << (shift + 1) <= kBlockBytes) ++shift;
   const int64_t blocks = ((height - 1) >> shift) + 1;
   // Positions by block, in their order within each: start[b] is where those of block b begin.
@@ -104,7 +105,7 @@ template <class T>
 void sum_rows(const Tensor& out, const Tensor& grad, const IndexList& at, const std::vector<int64_t>& count,
               int64_t skip) {
   const int64_t width = out.size(1), height = out.size(0);
-  // A row of one number serves as all of them.
+  // If all rows are one scalar, a single row is used for all.
   const bool one = same_everywhere(grad);
   const std::vector<T> row(static_cast<std::size_t>(one ? width : 0), one ? *grad.data<T>() : T(0));
   std::optional<Dense> dense;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means and maxima of rows that are looked up: each bag is joined where it is gathered. 16-bit floats are summed
+// Sums, means and maxima of rows that are looked up: each bag is reduced while it is gathered. 16-bit floats are summed
 // in float32. Threads share out bags.
 #include <algorithm>
 #include <limits>
@@ -16,7 +16,7 @@ using namespace sdk;
 
 enum Mode { kSum = 0, kMean = 1, kMax = 2 };
 
-// Where each bag begins, and behind the last one the number of indices.
+// Where each bag begins, and after the last one the number of indices.
 std::vector<int64_t> starts_of(const Tensor& offsets, int64_t n, bool with_last) {
   std::vector<int64_t> at = read_indices(offsets, 0, std::numeric_limits<int64_t>::max());
   if (!at.empty() && at[0] != 0)
@@ -24,8 +24,8 @@ std::vector<int64_t> starts_of(const Tensor& offsets, int64_t n, bool with_last)
                 at[0]);
   for (std::size_t b = 1; b < at.size(); ++b) {
     if (at[b] < at[b - 1])
-      throw Error(TN_ERROR_VALUE, "offsets must not fall: offsets[", static_cast<int64_t>(b), "] is ", at[b],
-                  " behind ", at[b - 1]);
+      throw Error(TN_ERROR_VALUE, "offsets must not decrease: offsets[", static_cast<int64_t>(b), "] is ", at[b],
+                  " after ", at[b - 1]);
   }
   if (!at.empty() && at.back() > n)
     throw Error(TN_ERROR_VALUE, "offsets[-1] can not be greater than input's length (", n, "), got ", at.back());
@@ -65,7 +65,7 @@ struct Bags {
   }
 
   // The maxima of a bag, the first of equal ones, and the rows that have them.
-  int64_t most(int64_t bag, T* to, int64_t* row_of) const {
+  int64_t maxima(int64_t bag, T* to, int64_t* row_of) const {
     int64_t n = 0;
     std::fill_n(to, width, T(0));
     std::fill_n(row_of, width, int64_t{0});
@@ -84,7 +84,7 @@ struct Bags {
 };
 
 template <class T>
-void join(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size, const Tensor& max_indices) {
+void reduce_bags(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size, const Tensor& max_indices) {
   using A = compute_t<T>;
   const int64_t n = out.size(0), width = bags.width;
   const int64_t rows = std::max<int64_t>(1, n ? bags.at.size() / n : 1);
@@ -95,7 +95,7 @@ void join(const Bags<T>& bags, const Tensor& out, const Tensor& bag_size, const 
                    T* to = out.data<T>() + b * width;
                    int64_t& size = bag_size.data<int64_t>()[b];
                    if (bags.mode == kMax) {
-                     size = bags.most(b, to, max_indices.data<int64_t>() + b * width);
+                     size = bags.maxima(b, to, max_indices.data<int64_t>() + b * width);
                      continue;
                    }
                    size = bags.sum(b, sum.data());
@@ -116,9 +116,9 @@ tn_status embedding_bag(Call&, Tensor out, Tensor offset2bag, Tensor bag_size, T
   }
   dispatch_floating(weight.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    join(Bags<T>{weight.data<T>(), factors.defined() ? factors.data<T>() : nullptr, at, start, weight.size(1),
-                 padding_idx, mode},
-         out, bag_size, max_indices);
+    reduce_bags(Bags<T>{weight.data<T>(), factors.defined() ? factors.data<T>() : nullptr, at, start, weight.size(1),
+                        padding_idx, mode},
+                out, bag_size, max_indices);
   });
   return TN_OK;
 }

@@ -75,7 +75,7 @@ void by_position(const Tensor& out, F&& value) {
   });
 }
 
-// Each element from its position, in double, or in integers where the result is one: no error adds up.
+// Each element from its position, in double, or in integers where the result is one, so that no error accumulates.
 tn_status arange(Call&, Tensor out, Scalar start, Scalar, Scalar step, std::optional<DType>, std::optional<Layout>,
                  std::optional<Device>, std::optional<bool>) {
   if (is_floating(out.dtype())) {
@@ -145,7 +145,7 @@ tn_status triangle(Call&, Tensor out, Tensor self, int64_t diagonal) {
   const int64_t item = item_size(self.dtype()), batches = self.numel() / (rows * columns);
   const char* from = self.data<char>();
   char* to = out.data<char>();
-  // Far diagonals are as good as the corner ones; clamping keeps the sums below from overflowing.
+  // Diagonals outside of the matrix give the same as the corner ones; clamping keeps the sums below from overflowing.
   diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
   parallel_for(batches * rows, std::max<int64_t>(1, kMoveGrain / columns), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// gather and the scatters. All indices are checked before the first write. Duplicates meet in ascending order of their
-// position along `dim`, whatever the number of threads: only whole slices are given to different threads.
+// gather and the scatters. All indices are checked before the first write. Duplicates are combined in ascending order
+// of their position along `dim`, whatever the number of threads: a slice is never split between threads.
 #include "tenon/sdk/ops/gather.h"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
   if (index.numel() > 0) check_along(self, dim, index);
   start_from(out, self);
   if (index.numel() == 0) return TN_OK;
-  const Join join = parse_join(reduce);
+  const ReduceMode mode = parse_reduce_mode(reduce);
   Scratch counts(out.sizes(), kInt64);
   std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
   accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
@@ -154,10 +154,10 @@ tn_status scatter_reduce(Call&, Tensor out, Tensor self, int64_t dim, Tensor ind
         if (count++ == 0 && !include_self)
           t = v;
         else
-          join_to<A>(t, v, join);
+          reduce_into<A>(t, v, mode);
       });
     });
-    if (join == Join::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (mode == ReduceMode::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
   return TN_OK;
 }

@@ -17,12 +17,12 @@ namespace {
 using namespace sdk;
 
 constexpr int kMaxTaps = 16;
-constexpr int64_t kBlock = 32;      // positions whose neighbours are kept at a time
-constexpr int64_t kWork = 1 << 14;  // products a task
+constexpr int64_t kBlock = 32;      // positions whose neighbors are kept at a time
+constexpr int64_t kWork = 1 << 14;  // products per task
 
-// The neighbours of a position in a plane: offsets are -1 outside.
+// The neighbors of a position in a plane: offsets are -1 outside.
 template <class C>
-struct Neighbours {
+struct Neighbors {
   int count;
   int64_t offset[kMaxTaps];
   C weight[kMaxTaps], slope[3][kMaxTaps];
@@ -46,13 +46,13 @@ struct Sampler {
 
   // The coordinates of a position run from the last dimension to the first. Slopes only where they are needed.
   template <bool slopes, class T, class C>
-  void find(const T* position, Neighbours<C>& n) const {
+  void find(const T* position, Neighbors<C>& n) const {
     n.count = 1;
     n.offset[0] = 0;
     double weight[kMaxTaps] = {1}, slope[3][kMaxTaps] = {{1}, {1}, {1}};
     for (int d = 0; d < nd; ++d) {
       const GridTaps g = grid_taps(static_cast<double>(position[nd - 1 - d]), size[d], rules);
-      // Entry k becomes one entry a tap; from the last on, so that none is overwritten before it is read.
+      // Entry k becomes one entry per tap; from the last on, so that none is overwritten before it is read.
       for (int k = n.count - 1; k >= 0; --k) {
         for (int i = g.count - 1; i >= 0; --i) {
           const int to = k * g.count + i;
@@ -74,7 +74,7 @@ struct Sampler {
   }
 };
 
-// Neighbours of a block of positions, side by side.
+// Neighbors of a block of positions, side by side.
 template <class C>
 struct Block {
   int64_t count;
@@ -84,7 +84,7 @@ struct Block {
 
   template <class T>
   Block(const Sampler& s, const T* positions, int64_t n) : count(n) {
-    Neighbours<C> p;
+    Neighbors<C> p;
     for (int64_t i = 0; i < count; ++i) {
       s.find<false>(positions + i * s.nd, p);
       for (int k = 0; k < p.count; ++k) {
@@ -105,7 +105,7 @@ struct Block {
       to[i] = T(total);
     }
   }
-  // What lies outside must not be read: it would be a zero times anything.
+  // Elements outside must not be read: a weight of 0 times NaN is not 0.
   template <class T>
   void sum_inside(int64_t taps, const T* plane, T* to) const {
     for (int64_t i = 0; i < count; ++i) {
@@ -141,9 +141,9 @@ void sample(const Sampler& s, const T* input, const T* grid, T* out) {
   });
 }
 
-// A task has some channels of an image to itself.
+// A channel of an image belongs to one task.
 template <class T>
-void spread(const Sampler& s, const T* grad, const T* grid, T* out) {
+void scatter_gradient(const Sampler& s, const T* grad, const T* grid, T* out) {
   using C = compute_t<T>;
   constexpr int64_t kChannels = 8;
   const int64_t groups = (s.channels + kChannels - 1) / kChannels;
@@ -151,7 +151,7 @@ void spread(const Sampler& s, const T* grad, const T* grid, T* out) {
       std::max<int64_t>(1, kWork / std::max<int64_t>(1, s.points * s.taps * std::min(s.channels, kChannels)));
   parallel_for(s.batch * groups, grain, [&](int64_t begin, int64_t end) {
     std::vector<C> sums;
-    Neighbours<C> p;
+    Neighbors<C> p;
     for (int64_t g = begin; g < end; ++g) {
       const int64_t n = g / groups, c0 = g % groups * kChannels, count = std::min(kChannels, s.channels - c0);
       sums.assign(static_cast<std::size_t>(count * s.in_plane), C(0));
@@ -177,7 +177,7 @@ void slopes(const Sampler& s, const T* grad, const T* input, const T* grid, T* o
   using C = compute_t<T>;
   const int64_t grain = std::max<int64_t>(1, kWork / (s.taps * std::max<int64_t>(1, s.channels)));
   parallel_for(s.batch * s.points, grain, [&](int64_t begin, int64_t end) {
-    Neighbours<C> p;
+    Neighbors<C> p;
     for (int64_t at = begin; at < end; ++at) {
       const int64_t n = at / s.points, i = at % s.points;
       s.find<true>(grid + at * s.nd, p);
@@ -210,7 +210,7 @@ tn_status backward(Call&, Tensor grad_input, Tensor grad_grid, Tensor grad, Tens
   const Sampler s(input, grid, mode, border, align_corners);
   dispatch_floating(input.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    if (grad_input.defined()) spread(s, grad.data<T>(), grid.data<T>(), grad_input.data<T>());
+    if (grad_input.defined()) scatter_gradient(s, grad.data<T>(), grid.data<T>(), grad_input.data<T>());
     if (grad_grid.defined()) slopes(s, grad.data<T>(), input.data<T>(), grid.data<T>(), grad_grid.data<T>());
   });
   return TN_OK;

@@ -33,7 +33,7 @@ Range extremes(const T* x, int64_t n) {
 
 template <class T>
 std::vector<int64_t> count(const T* x, int64_t n, int64_t bins, Range r) {
-  // A block of elements has counts of its own, as long as these are few beside them.
+  // A block of elements has its own counts if these are few compared with the elements.
   const int64_t grain = std::max(kMoveGrain, 8 * bins), blocks = (n + grain - 1) / grain;
   std::vector<int64_t> counts(static_cast<std::size_t>(blocks * bins));
   const double scale = static_cast<double>(bins), width = r.high - r.low;
@@ -100,7 +100,7 @@ class Edges {
   bool even_;
 };
 
-// Sums of a block of elements are kept apart, as counts are.
+// Sums are kept per block of elements, as counts are.
 template <class T>
 std::vector<double> sums_between(const T* x, const T* weight, int64_t n, const Edges<compute_t<T>>& edges) {
   using C = compute_t<T>;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Advanced indexing. The index tensors are turned into one table of byte offsets into self, checked before anything is
-// written; the dimensions without an index are walked beside it.
+// Advanced indexing. The index tensors are converted to one table of byte offsets into self, checked before anything is
+// written; the dimensions without an index are inner loops.
 #include "tenon/sdk/ops/_index.h"
 
 #include <algorithm>
@@ -20,17 +20,17 @@ using namespace sdk;
 
 // The dimensions of self, each with an index or without.
 struct Plan {
-  std::vector<Tensor> index;     // one a dimension of self; undefined: all of it
+  std::vector<Tensor> index;     // one per dimension of self; undefined: all of it
   std::list<Scratch> positions;  // of masks
   std::vector<int64_t> shape;    // broadcast shape of the index tensors
-  int at = 0;                    // where that shape stands in the result
+  int at = 0;                    // the dimension of the result where that shape begins
   std::vector<int64_t> kept;     // dimensions of self without an index
   std::vector<int64_t> offsets;  // bytes into self, by position of `shape`
 };
 
 bool is_mask(const Tensor& t) { return is_bool(t.dtype()) || t.dtype() == kUInt8; }
 
-// A mask becomes one vector of positions a dimension that it covers.
+// A mask becomes one vector of positions per dimension that it covers.
 void add_mask(Plan& plan, const Tensor& mask) {
   Dense dense(mask);
   const uint8_t* m = dense.tensor().data<uint8_t>();
@@ -191,7 +191,7 @@ tn_status index(Call&, Tensor out, Tensor self, TensorList indices) {
 }
 TN_KERNEL(_index, index, dtypes("all").any_strides().mixed_dtypes());
 
-// The shape that `values` must broadcast to: known here alone when a mask took part.
+// The shape that `values` must broadcast to: with a mask, known only here.
 void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
   std::vector<int64_t> shape;
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
@@ -209,7 +209,7 @@ void check_values(const Plan& plan, const Tensor& self, const Tensor& values) {
   }
 }
 
-// Duplicates meet in the order of the indices: threads share out the other dimensions alone.
+// Duplicates are written in the order of the indices: only the other dimensions are split between threads.
 template <class F>
 void each_put(const Plan& plan, const Walk& walk, F&& put) {
   parallel_for(walk.rest.numel, kMoveGrain, [&](int64_t begin, int64_t end) {
@@ -242,7 +242,7 @@ tn_status index_put(Call&, Tensor out, Tensor self, TensorList indices, Tensor v
   accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
     using A = tn_type(wide);
     using T = tn_type(tag);
-    Plan plan;  // of the target, whose strides may be others
+    Plan plan;  // of the target, whose strides may differ
     make_plan(plan, target, indices);
     Walk walk(plan, target, values);
     each_put(plan, walk, [](char* to, int64_t ts, const char* from, int64_t fs, int64_t n) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Rows that read or write whole slices by a vector of indices: index_select, index_add, index_copy, index_fill,
-// index_reduce. Duplicates meet in the order of the vector: threads share out the elements of a slice, never slices.
+// Operators that read or write whole slices by a vector of indices: index_select, index_add, index_copy, index_fill,
+// index_reduce. Duplicates are combined in the order of the vector: threads split the elements of a slice, not the
+// slices.
 #include "tenon/sdk/ops/index_add.h"
 
 #include <algorithm>
@@ -87,14 +88,14 @@ void assign_run(char* const* p, const int64_t* s, int64_t n) {
 }
 
 // Where both are dense: no byte in common.
-bool apart(const Tensor& a, const Tensor& b) {
+bool share_no_memory(const Tensor& a, const Tensor& b) {
   const char *p = a.data<char>(), *q = b.data<char>();
   return p + a.numel() * item_size(a.dtype()) <= q || q + b.numel() * item_size(b.dtype()) <= p;
 }
 
 tn_status index_select(Call&, Tensor out, Tensor self, int64_t given, Tensor index) {
   const int dim = wrap_dim(given, self.ndim());
-  if (out.contiguous() && self.contiguous() && apart(out, index)) {
+  if (out.contiguous() && self.contiguous() && share_no_memory(out, index)) {
     const IndexList list(index, dim, length_of(self, dim));
     if (out.numel() != 0) select_dense(out, self, dim, list);
     return TN_OK;
@@ -177,7 +178,7 @@ tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
   const std::vector<int64_t> at = read_indices(index, dim, length_of(self, dim));
   start_from(out, self);
   if (out.numel() == 0) return TN_OK;
-  const Join join = parse_join(reduce);
+  const ReduceMode mode = parse_reduce_mode(reduce);
   Scratch counts(out.sizes(), kInt64);
   std::fill_n(counts.tensor().data<int64_t>(), out.numel(), int64_t{0});
   accumulate_in(out, [&](const Tensor& target, auto wide, auto tag) {
@@ -200,11 +201,11 @@ tn_status index_reduce(Call&, Tensor out, Tensor self, int64_t given, Tensor ind
           if (count++ == 0 && !include_self)
             t = v;
           else
-            join_to<A>(t, v, join);
+            reduce_into<A>(t, v, mode);
         }
       });
     }
-    if (join == Join::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
+    if (mode == ReduceMode::Mean) divide_by_counts<A>(target, counts.tensor(), include_self ? 1 : 0);
   });
   return TN_OK;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Layer and group normalisation and their gradients. Overwritten: all outputs. Gradients of parameters are summed over
+// Layer and group normalization and their gradients. Overwritten: all outputs. Gradients of parameters are summed over
 // fixed blocks of rows, then over the blocks in order.
 #include "tenon/sdk/ops/native_group_norm.h"
 #include "tenon/sdk/ops/native_group_norm_backward.h"
@@ -30,8 +30,8 @@ Statistics<C> statistics(const C* x, int64_t n, double eps) {
   return {mean, static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + eps))};
 }
 
-// Bytes of a result that no cache holds until it is read: fetching its lines before they are written is a waste.
-constexpr int64_t kPastCaches = 32 << 20;
+// Bytes; a larger result leaves the caches before it is read, so fetching its lines for writing is wasted.
+constexpr int64_t kNonTemporalBytes = 32 << 20;
 
 int64_t row_grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
 
@@ -49,7 +49,7 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
     using C = Wide<T>;
     const auto w = parameter<T>(weight, weight.defined() ? n : 0, C(1));
     const auto b = parameter<T>(bias, bias.defined() ? n : 0, C(0));
-    const bool past_caches = std::is_same_v<T, C> && rows * n * static_cast<int64_t>(sizeof(T)) >= kPastCaches;
+    const bool non_temporal = std::is_same_v<T, C> && rows * n * static_cast<int64_t>(sizeof(T)) >= kNonTemporalBytes;
     parallel_for(rows, row_grain(n), [&](int64_t begin, int64_t end) {
       ReadRun<T> in(n);
       WriteRun<T> to(n);
@@ -58,7 +58,7 @@ tn_status layer_norm(Call&, Tensor out, Tensor mean, Tensor rstd, Tensor input, 
         const Statistics<C> s = n > 0 ? statistics(x, n, eps) : Statistics<C>{C(NAN), C(NAN)};
         T* y = out.data<T>() + i * n;
         row_normalize(x, w.empty() ? nullptr : w.data(), b.empty() ? nullptr : b.data(), to.at(y), n, s.mean, s.rstd,
-                      past_caches);
+                      non_temporal);
         to.store(y, n);
         mean.data<T>()[i] = T(s.mean);
         rstd.data<T>()[i] = T(s.rstd);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Masks: masked_fill, masked_select, masked_scatter, nonzero. Results of a size that the data decides are made in two
+// Masks: masked_fill, masked_select, masked_scatter, nonzero. Results whose size depends on the data take two
 // passes over fixed blocks: count, then write without branches.
 #include "tenon/sdk/ops/masked_fill.h"
 
@@ -45,7 +45,7 @@ void fill_masked(const Tensor& out, const Tensor& self, const Tensor& mask, T va
   });
 }
 
-// Moves the bits of a value as an unsigned integer of its size: one loop a size instead of one a dtype.
+// Moves the bits of a value as an unsigned integer of its size: one loop per size instead of one per dtype.
 template <class T, class V>
 void fill_masked_bits(const Tensor& out, const Tensor& self, const Tensor& mask, V value) {
   T bits;
@@ -108,8 +108,8 @@ int64_t count_set(const T* x, int64_t begin, int64_t end) {
   return n;
 }
 
-// to[0..count) = value(i) for each i below n with x[i] != 0. A store comes before what decides about it, but never past
-// the end, where another thread has its results.
+// to[0..count) = value(i) for each i below n with x[i] != 0. A value is stored before its mask is tested, but never
+// past the end, where another thread has its results.
 template <class X, class T, class F>
 void pack(const X* x, int64_t n, T* to, int64_t count, F&& value) {
   constexpr int64_t kStep = 8;
@@ -191,7 +191,7 @@ tn_status masked_scatter(Call&, Tensor out, Tensor self, Tensor mask, Tensor sou
 }
 TN_KERNEL(masked_scatter, masked_scatter, dtypes("all").any_strides().mixed_dtypes().broadcasts().inplace("0=0"));
 
-// Row-major positions of [begin, end) that are set, one row of `ndim` numbers each; `limit` rows are left to write.
+// Row-major positions of [begin, end) that are set, one row of `ndim` integers each; at most `limit` rows are written.
 template <class T>
 void write_positions(const T* x, Ints sizes, int64_t begin, int64_t end, int64_t* out, int64_t limit) {
   const int rank = static_cast<int>(sizes.size());

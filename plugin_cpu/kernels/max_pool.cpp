@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN wins, the
-// last one of several; among equal elements the first does.
+// Largest elements of windows or cells, where they were, and the gradient. Overwritten: all outputs. NaN is the
+// maximum, the last one of several; of equal elements the first is taken.
 #include <limits>
 #include <vector>
 
-#include "plugin_cpu/memory/buffer.h"
 #include "plugin_cpu/kernels/pool.h"
+#include "plugin_cpu/memory/buffer.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plugin_cpu/kernels/max_pool.cpp"
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 
 template <class T>
-HWY_INLINE bool wins(T v, T best) {
+HWY_INLINE bool is_larger_or_nan(T v, T best) {
   if constexpr (std::is_floating_point_v<T>)
     return (v > best) | (v != v);
   else
@@ -76,7 +76,7 @@ HWY_INLINE int64_t take_vectors(D d, const float* x, const float* end, int64_t f
 
 // One tap of all windows of a line that it reaches.
 template <int kStep, bool kFirst, class T, class C>
-HWY_INLINE void take(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best, int32_t* where) {
+HWY_INLINE void add_tap(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best, int32_t* where) {
   int64_t i = o.first;
   if constexpr (std::is_same_v<T, float> && kStep != 0) {
     i = take_vectors<kStep, kFirst>(hn::CappedTag<float, 16>(), x, end, from, i, o.last, best, where);
@@ -86,25 +86,26 @@ HWY_INLINE void take(const T* x, const T* end, int64_t from, int64_t step, Taps 
   const int64_t s = kStep ? kStep : step;
   for (; i < o.last; ++i) {
     const C v = static_cast<C>(x[from + i * s]);
-    const bool better = kFirst || wins(v, best[i]);
+    const bool better = kFirst || is_larger_or_nan(v, best[i]);
     best[i] = better ? v : best[i];
     where[i] = better ? static_cast<int32_t>(from + i * s) : where[i];
   }
 }
 
 template <bool kFirst, class T, class C>
-HWY_INLINE void take_any(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best, int32_t* where) {
+HWY_INLINE void add_tap_any_step(const T* x, const T* end, int64_t from, int64_t step, Taps o, C* best,
+                                 int32_t* where) {
   if (step == 1)
-    take<1, kFirst>(x, end, from, step, o, best, where);
+    add_tap<1, kFirst>(x, end, from, step, o, best, where);
   else if (step == 2)
-    take<2, kFirst>(x, end, from, step, o, best, where);
+    add_tap<2, kFirst>(x, end, from, step, o, best, where);
   else
-    take<0, kFirst>(x, end, from, step, o, best, where);
+    add_tap<0, kFirst>(x, end, from, step, o, best, where);
 }
 
 template <class C>
-constexpr C kLeast = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
-                                                          : std::numeric_limits<C>::lowest();
+constexpr C kLowest = std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
+                                                           : std::numeric_limits<C>::lowest();
 
 // One line of outputs: starts at each window's first element, then takes one tap after the other for all of them.
 template <class T, class C>
@@ -113,7 +114,7 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
   const Taps td = taps_inside(p, 0, od), th = taps_inside(p, 1, oh);
   const int64_t n = p.out[2], s = p.stride[2];
   if (td.first == td.last || th.first == th.last) {  // every tap lies in the padding
-    std::fill(best, best + n, kLeast<C>);
+    std::fill(best, best + n, kLowest<C>);
     std::fill(where, where + n, 0);
     return;
   }
@@ -123,7 +124,7 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
       const int64_t h = oh * p.stride[1] - p.pad[1] + b * p.dilation[1], line = (d * p.in[1] + h) * p.in[2];
       if (a == td.first && b == th.first) {
         if (across.simple) {
-          take_any<true>(x, end, line, s, {0, n}, best, where);
+          add_tap_any_step<true>(x, end, line, s, {0, n}, best, where);
         } else {
           for (int64_t o = 0; o < n; ++o) {
             where[o] = static_cast<int32_t>(line) + across.start[static_cast<std::size_t>(o)];
@@ -133,12 +134,12 @@ void max_line(const Pool& p, const Across& across, const T* x, const T* end, int
       }
       for (int64_t t = a == td.first && b == th.first && across.simple ? 1 : 0; t < p.kernel[2]; ++t) {
         const int64_t from = line + t * p.dilation[2] - p.pad[2];
-        take_any<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best, where);
+        add_tap_any_step<false>(x, end, from, s, across.reach[static_cast<std::size_t>(t)], best, where);
       }
     }
   }
   for (int64_t o : across.empty) {
-    best[o] = kLeast<C>;
+    best[o] = kLowest<C>;
     where[o] = 0;
   }
 }
@@ -148,7 +149,7 @@ template <class D>
 struct Best {
   hn::Vec<D> value;
   hn::Vec<hn::RebindToSigned<D>> where;
-  HWY_INLINE void take(D d, hn::Vec<D> v, int64_t at) {
+  HWY_INLINE void update(D d, hn::Vec<D> v, int64_t at) {
     const hn::RebindToSigned<D> di;
     const auto better = hn::Or(hn::Gt(v, value), hn::IsNaN(v));
     value = hn::IfThenElse(better, v, value);
@@ -167,7 +168,7 @@ struct Best {
 };
 
 // A line whose windows lie inside of the plane, kStep apart: some windows at a time, all their taps in registers. The
-// last vector reaches back over windows that are done.
+// last vector overlaps windows that are already computed.
 template <int kStep, class D>
 void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps td, Taps th, float* y,
                 int64_t* indices) {
@@ -193,14 +194,14 @@ void whole_line(D d, const Pool& p, const float* x, int64_t od, int64_t oh, Taps
           int64_t t = 0;
           for (; t + 2 <= taps; t += 2) {
             hn::LoadInterleaved2(d, x + from + t + 2 * o, even, odd);
-            best.take(d, even, from + t);
-            best.take(d, odd, from + t + 1);
+            best.update(d, even, from + t);
+            best.update(d, odd, from + t + 1);
           }
           if (t == taps) continue;
-          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even, odd);  // nothing behind the last window
-          best.take(d, odd, from + t);
+          hn::LoadInterleaved2(d, x + from + t - 1 + 2 * o, even, odd);  // nothing after the last window
+          best.update(d, odd, from + t);
         } else {
-          for (int64_t t = 0; t < taps; ++t) best.take(d, hn::LoadU(d, x + from + t * apart + o), from + t * apart);
+          for (int64_t t = 0; t < taps; ++t) best.update(d, hn::LoadU(d, x + from + t * apart + o), from + t * apart);
         }
       }
     }
@@ -288,7 +289,7 @@ using tenon::cpu::pool_windows;
 using tenon::cpu::Taps;
 
 template <class T>
-bool wins(T v, T best) {
+bool is_larger_or_nan(T v, T best) {
   if constexpr (std::is_floating_point_v<T>)
     return v > best || v != v;
   else
@@ -315,7 +316,7 @@ void max_cells(const Pool& p, const T* x, T* y, int64_t* indices) {
                 for (int64_t w = tw.first; w < tw.last; ++w) {
                   const int64_t from = (d * p.in[1] + h) * p.in[2] + w;
                   const C v = static_cast<C>(plane[from]);
-                  if (wins(v, best)) best = v, where = from;
+                  if (is_larger_or_nan(v, best)) best = v, where = from;
                 }
               }
             }

@@ -22,7 +22,7 @@ using tenon::cpu::packed::origin;
 
 const Scalar kZero = Scalar::of(int64_t{0}), kOne = Scalar::of(int64_t{1});
 
-// A stride of a dimension of size 1 says nothing; 1 lets the product take its contiguous path.
+// The stride of a dimension of size 1 has no meaning; 1 lets the product take its contiguous path.
 int64_t step(Tensor t, int d) { return t.size(d) == 1 ? 1 : t.stride(d); }
 
 char* at(Tensor t, int64_t elements) { return t.data<char>() + elements * item_size(t.dtype()); }
@@ -39,15 +39,15 @@ Mat<const void> operand(Tensor t, int d = 0, int64_t offset = 0) {
 Mat<void> column(Tensor t) { return {t.data(), step(t, 0), 1}; }
 Mat<const void> column_operand(Tensor t) { return {t.data(), step(t, 0), 1}; }
 
-// A factor of whole numbers is whole. Asked before anything is written, since it may be refused.
+// The factor of an integer product is an integer. Converted before anything is written, since this may fail.
 Scalar factor(Tensor out, Scalar s) {
   if (!is_integral(out.dtype())) return s;
   return dispatch_integral(
       out.dtype(), [&](auto tag) { return Scalar::of(static_cast<int64_t>(tenon::sdk::checked<tn_type(tag)>(s))); });
 }
 
-// Puts the addend where the product will be added; false: the product overwrites.
-bool place(Tensor out, Tensor self, Scalar beta) {
+// Writes beta * self to out, to which the product is added; false: the product overwrites out.
+bool copy_addend(Tensor out, Tensor self, Scalar beta) {
   if (beta.to<double>() == 0) return false;
   if (out.data() == self.data()) return true;
   dispatch_number(out.dtype(), [&](auto tag) {
@@ -79,7 +79,7 @@ tn_status mm(Call&, Tensor out, Tensor self, Tensor mat2) {
 tn_status addmm(Call&, Tensor out, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha) {
   alpha = factor(out, alpha);
   beta = factor(out, beta);
-  const bool add = place(out, self, beta);
+  const bool add = copy_addend(out, self, beta);
   gemm(out.dtype(), mat1.size(0), mat2.size(1), mat1.size(1), alpha, operand(mat1), operand(mat2), add ? beta : kZero,
        matrix(out), origin(mat2));
   return TN_OK;
@@ -95,7 +95,7 @@ void batched(Tensor out, Tensor a, Tensor b, Scalar alpha, Scalar beta) {
     }
   };
   if (work > kGemmSerial && count < 8)
-    run(0, count);  // each product is cut on its own
+    run(0, count);  // each product is parallelized by itself
   else
     parallel_for(count, std::max<int64_t>(1, kGemmSerial / 4 / work), run);
 }
@@ -108,7 +108,7 @@ tn_status bmm(Call&, Tensor out, Tensor self, Tensor mat2) {
 tn_status baddbmm(Call&, Tensor out, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
   alpha = factor(out, alpha);
   beta = factor(out, beta);
-  const bool add = place(out, self, beta);
+  const bool add = copy_addend(out, self, beta);
   batched(out, batch1, batch2, alpha, add ? beta : kZero);
   return TN_OK;
 }
@@ -121,7 +121,7 @@ tn_status mv(Call&, Tensor out, Tensor self, Tensor vec) {
 tn_status addmv(Call&, Tensor out, Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha) {
   alpha = factor(out, alpha);
   beta = factor(out, beta);
-  const bool add = place(out, self, beta);
+  const bool add = copy_addend(out, self, beta);
   gemm(out.dtype(), mat.size(0), 1, mat.size(1), alpha, operand(mat), column_operand(vec), add ? beta : kZero,
        column(out));
   return TN_OK;

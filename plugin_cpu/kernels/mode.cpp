@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The most frequent element of each line: the least of several, where it is last. Overwritten: both outputs. Every
-// NaN is an element of its own, and greater than all others.
+// The most frequent element of each line: of several the smallest, at its last position. Overwritten: both outputs.
+// Every NaN is an element of its own, and greater than all others.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace sdk;
 
-// The least of the elements that occur most often; NaN only if there is nothing else.
+// The smallest of the elements that occur most often; NaN only if there is nothing else.
 template <class C>
 C most_frequent(std::vector<C>& line) {
   const auto end = std::partition(line.begin(), line.end(), [](C v) { return v == v; });

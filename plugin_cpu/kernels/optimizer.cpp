@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimisers: every element is read and written once, and threads share out the elements of all tensors
+// Steps of optimizers: every element is read and written once, and threads share out the elements of all tensors
 // together. 16-bit floats are computed in float and rounded once.
 #include "plugin_cpu/rowwise/optimizer.h"
 
@@ -22,7 +22,7 @@ using namespace tenon::cpu;
 constexpr int64_t kGrain = 16384;
 constexpr int64_t kPiece = 1024;  // elements of a 16-bit run that are converted at a time
 
-// step(places, n) over n elements of each run, as what T is computed in.
+// step(pointers, n) over n elements of each run, as what T is computed in.
 template <class T, class Step>
 void in_pieces(T* const (&runs)[5], int64_t n, Step&& step) {
   if constexpr (std::is_same_v<T, Wide<T>>) {
@@ -46,7 +46,7 @@ void in_pieces(T* const (&runs)[5], int64_t n, Step&& step) {
   }
 }
 
-// step(places, n, k) over parts of the tensors at position k of the lists; an empty list has null places.
+// step(pointers, n, k) over parts of the tensors at position k of the lists; an empty list has null pointers.
 template <class Step>
 void each_part(const TensorList (&lists)[5], Step&& step) {
   const int64_t count = lists[kParam].size();

@@ -56,7 +56,7 @@ struct Padding {
       *axes[k] = axis(in.size(d), out.size(d), pad[2 * k], reflect);
     }
     const int64_t first = pad[0];
-    before = std::clamp<int64_t>(first, 0, width.out);  // a border may be cut off again behind
+    before = std::clamp<int64_t>(first, 0, width.out);  // negative padding after it may cut the border off
     from = std::clamp<int64_t>(-first, 0, width.in);
     run = std::max<int64_t>(0, std::min(width.out - before, width.in - from));
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The words themselves, of which devices without random rows make their numbers.
+// The raw words, from which devices without random operators compute their values.
 #include <cstring>
 
 #include "plugin_cpu/random/words.h"

@@ -17,7 +17,7 @@ struct Pool {
 
   int64_t in_plane() const { return in[0] * in[1] * in[2]; }
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
-  // Planes a task: about 32k outputs and taps.
+  // Planes per task: about 32k outputs and taps.
   int64_t grain() const {
     return std::max<int64_t>(1, 65536 / std::max<int64_t>(1, out_plane() * kernel[0] * kernel[1] * kernel[2]));
   }

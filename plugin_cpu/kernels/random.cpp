@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Random rows. An element of float64, and of a range above 2^32, takes two words, the first one the high half; others
-// take one. Bits depend on seed, offset and the element's position alone.
+// Random operators. An element of float64, and of a range above 2^32, takes two words, the first one the high half;
+// others take one. Bits depend on seed, offset and the element's position alone.
 #include "tenon/sdk/ops/uniform.h"
 
 #include <algorithm>
@@ -215,7 +215,7 @@ tn_status bernoulli_tensor(Call&, Tensor out, Tensor, Tensor p, Generator g) {
 TN_KERNEL(bernoulli_Tensor, bernoulli_tensor, dtypes("all").mixed_dtypes().inplace("0=0"));
 
 template <class T>
-void keep_some(const Tensor& out, const Tensor& keep, const Tensor& input, double p, const Generator& g) {
+void apply_dropout(const Tensor& out, const Tensor& keep, const Tensor& input, double p, const Generator& g) {
   using C = compute_t<T>;
   const T* x = input.data<T>();
   T* o = out.data<T>();
@@ -244,7 +244,7 @@ tn_status native_dropout(Call&, Tensor out, Tensor keep, Tensor input, double p,
     std::fill_n(keep.data<char>(), keep.numel(), char{1});
     return TN_OK;
   }
-  dispatch_floating(out.dtype(), [&](auto tag) { keep_some<tn_type(tag)>(out, keep, input, p, g); });
+  dispatch_floating(out.dtype(), [&](auto tag) { apply_dropout<tn_type(tag)>(out, keep, input, p, g); });
   return TN_OK;
 }
 TN_KERNEL(native_dropout, native_dropout, dtypes("floating"));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// any and all: an element holds if it is not zero; NaN holds.
+// any and all: an element is true if it is not zero; NaN is true.
 #include "plugin_cpu/reduce/plan.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -86,7 +86,7 @@ tn_status each(const Tensor& out, const Tensor& self) {
   return TN_OK;
 }
 template <bool kAny>
-tn_status several(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim) {
+tn_status reduce_dims(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool keepdim) {
   // An empty list reduces nothing: what is left are tests of the elements.
   if (dim && dim->empty()) return each(out, self);
   return reduce(Plan(out, self, dim, keepdim), self.dtype(), kAny);
@@ -96,10 +96,10 @@ tn_status several(Call&, Tensor out, Tensor self, std::optional<Ints> dim, bool 
 
 TN_KERNEL(any, whole<true>, dtypes("all").any_strides());
 TN_KERNEL(any_dim, along<true>, dtypes("all").any_strides());
-TN_KERNEL(any_dims, several<true>, dtypes("all").any_strides());
+TN_KERNEL(any_dims, reduce_dims<true>, dtypes("all").any_strides());
 TN_KERNEL(all, whole<false>, dtypes("all").any_strides());
 TN_KERNEL(all_dim, along<false>, dtypes("all").any_strides());
-TN_KERNEL(all_dims, several<false>, dtypes("all").any_strides());
+TN_KERNEL(all_dims, reduce_dims<false>, dtypes("all").any_strides());
 
 }  // namespace tenon::cpu::reduce
 #endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// amax, amin, max and min of all elements: NaN wins. bool is as uint8, whose order it has.
+// amax, amin, max and min of all elements: NaN propagates. bool is reduced as uint8.
 #include "plugin_cpu/reduce/plan.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -37,8 +37,8 @@ struct ExtremumOp {
   T finish(Acc a) const { return a; }
 };
 
-// 16-bit floats as integers in their order: where the sign is set, the other bits are flipped. NaN is put at the end
-// that wins, where flipping leaves one.
+// 16-bit floats as integers in their order: where the sign is set, the other bits are flipped. NaN is moved to the end
+// of the order that the reduction returns.
 template <bool kMax>
 struct HalfExtremumOp : ExtremumOp<int16_t, kMax> {
   using Limits = std::numeric_limits<int16_t>;

@@ -20,17 +20,17 @@ namespace tenon::cpu::HWY_NAMESPACE {
 constexpr int64_t kStep = 64;
 
 template <class T>
-HWY_INLINE key_t<T> least_key(const T* x, key_t<T> mask) {
+HWY_INLINE key_t<T> min_key(const T* x, key_t<T> mask) {
   using K = key_t<T>;
-  K least = static_cast<K>(~K{0});
+  K lowest = static_cast<K>(~K{0});
   for (int64_t j = 0; j < kStep; ++j) {
     const K key = static_cast<K>(sort_key(x[j]) ^ mask);
-    least = key < least ? key : least;
+    lowest = key < lowest ? key : lowest;
   }
-  return least;
+  return lowest;
 }
 
-// The first place, in steps of 64, whose step has a key up to `bound`, or where no whole step is left.
+// The first position, in steps of 64, whose step has a key up to `bound`, or where no whole step is left.
 int64_t skip_keys(sdk::DType dtype, const void* at, int64_t n, bool flip, uint64_t bound) {
   int64_t i = 0;
   sdk::dispatch_number(dtype, [&](auto tag) HWY_ATTR {
@@ -38,7 +38,7 @@ int64_t skip_keys(sdk::DType dtype, const void* at, int64_t n, bool flip, uint64
     using K = key_t<T>;
     const T* x = static_cast<const T*>(at);
     const K mask = flip ? static_cast<K>(~K{0}) : K{0};
-    while (i + kStep <= n && least_key(x + i, mask) > static_cast<K>(bound)) i += kStep;
+    while (i + kStep <= n && min_key(x + i, mask) > static_cast<K>(bound)) i += kStep;
   });
   return i;
 }
@@ -73,7 +73,7 @@ void read_keys(const char* at, int64_t stride, int64_t n, bool flip, std::vector
 
 // Operands: values, indices, self.
 template <class T>
-void write_picked(char* const* p, const int64_t* stride, const Keyed<key_t<T>>* order, int64_t n) {
+void write_sorted(char* const* p, const int64_t* stride, const Keyed<key_t<T>>* order, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t from = order[i].index;
     *reinterpret_cast<T*>(p[0] + i * stride[0]) = *reinterpret_cast<const T*>(p[2] + from * stride[2]);
@@ -113,7 +113,7 @@ tn_status sort(Call&, Tensor values, Tensor indices, Tensor self, std::optional<
     each_slice<T>(values, indices, self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
       read_keys<T>(p[2], s[2], n, descending, keys);
       sort_keys(keys);
-      write_picked<T>(p, s, keys.data(), n);
+      write_sorted<T>(p, s, keys.data(), n);
     });
   });
   return TN_OK;
@@ -163,7 +163,7 @@ tn_status topk(Call&, Tensor values, Tensor indices, Tensor self, int64_t k, int
     each_slice<T>(values, indices, self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
       first_keys<T>(self.dtype(), p[2], s[2], n, k, largest, keys);
       std::sort(keys.begin(), keys.end());
-      write_picked<T>(p, s, keys.data(), k);
+      write_sorted<T>(p, s, keys.data(), k);
     });
   });
   return TN_OK;
@@ -186,7 +186,7 @@ tn_status kthvalue(Call&, Tensor values, Tensor indices, Tensor self, int64_t k,
     each_slice<T>(v.tensor(), x.tensor(), self, dim, [&](char* const* p, const int64_t* s, int64_t n, auto& keys) {
       read_keys<T>(p[2], s[2], n, false, keys);
       std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end());
-      write_picked<T>(p, s, keys.data() + (k - 1), 1);
+      write_sorted<T>(p, s, keys.data() + (k - 1), 1);
     });
   });
   return TN_OK;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// unique rows: elements, or slices of a dimension, are ordered or kept in their order, and equal neighbours become one.
+// The unique operators: elements, or slices of a dimension, are ordered or kept in their order, and equal neighbors
+// become one.
 #include "tenon/sdk/ops/_unique2.h"
 
 #include <algorithm>

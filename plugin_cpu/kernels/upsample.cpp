@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Resampling, one axis after the other: the lines that an output line is made of are blended first, then their
-// elements. Overwritten: the output. 16-bit floats are computed in float, uint8 with whole weights.
+// elements. Overwritten: the output. 16-bit floats are computed in float, uint8 with integer weights.
 #include <algorithm>
 #include <vector>
 
@@ -37,7 +37,7 @@ namespace {
 
 using namespace sdk;
 using OptFloat = std::optional<double>;
-constexpr int64_t kWork = 1 << 15;  // products a task
+constexpr int64_t kWork = 1 << 15;  // products per task
 
 // Planes of up to three dimensions; those that are not there have one element.
 template <class C>
@@ -50,7 +50,7 @@ struct Resampler {
   int64_t line_taps() const { return depth.taps * height.taps; }
   int64_t line_work() const { return width.in * line_taps() + width.out * width.taps; }
   // Whether output elements are elements of the input.
-  bool picks() const { return line_taps() * width.taps == 1; }
+  bool copies_elements() const { return line_taps() * width.taps == 1; }
 
   // f(offset of an input line in its plane, weight) for the lines that output line (d, h) is made of.
   template <class F>
@@ -119,12 +119,12 @@ template <class T, class C>
 void resample(const Resampler<C>& r, const T* x, T* y) {
   const int64_t lines = r.depth.out * r.height.out;
   parallel_for(r.planes * lines, std::max<int64_t>(1, kWork / r.line_work()), [&](int64_t begin, int64_t end) {
-    std::vector<C> sum(r.picks() ? 0 : static_cast<std::size_t>(r.width.in));
+    std::vector<C> sum(r.copies_elements() ? 0 : static_cast<std::size_t>(r.width.in));
     for (int64_t n = begin; n < end; ++n) {
       const T* plane = x + n / lines * r.in_plane();
       T* out = y + n * r.width.out;
       const int64_t d = n % lines / r.height.out, h = n % r.height.out;
-      if (!r.picks()) {
+      if (!r.copies_elements()) {
         blend_lines(r, plane, d, h, sum.data());
         blend_elements(r.width, sum.data(), out);
         continue;
@@ -137,7 +137,7 @@ void resample(const Resampler<C>& r, const T* x, T* y) {
 }
 
 template <class T, class C>
-void spread_elements(const ResampleAxis<C>& a, const T* grad, C* line) {
+void scatter_elements(const ResampleAxis<C>& a, const T* grad, C* line) {
   std::fill(line, line + a.in, C(0));
   with_taps(a.taps, [&](auto taps) {
     for (int64_t o = 0; o < a.out; ++o) {
@@ -150,7 +150,7 @@ void spread_elements(const ResampleAxis<C>& a, const T* grad, C* line) {
 }
 
 template <class T, class C>
-void spread(const Resampler<C>& r, const T* dy, T* dx) {
+void scatter_gradient(const Resampler<C>& r, const T* dy, T* dx) {
   const int64_t lines = r.depth.out * r.height.out, n = r.in_plane();
   parallel_for(r.planes, std::max<int64_t>(1, kWork / (lines * r.line_work())), [&](int64_t begin, int64_t end) {
     std::vector<C> line(static_cast<std::size_t>(r.width.in));
@@ -163,7 +163,7 @@ void spread(const Resampler<C>& r, const T* dy, T* dx) {
         sum = sums.data();
       std::fill(sum, sum + n, C(0));
       for (int64_t l = 0; l < lines; ++l) {
-        spread_elements(r.width, dy + (p * lines + l) * r.width.out, line.data());
+        scatter_elements(r.width, dy + (p * lines + l) * r.width.out, line.data());
         r.lines(l / r.height.out, l % r.height.out, [&](int64_t at, C w) {
           for (int64_t i = 0; i < r.width.in; ++i) sum[at + i] += w * line[static_cast<std::size_t>(i)];
         });
@@ -175,7 +175,7 @@ void spread(const Resampler<C>& r, const T* dy, T* dx) {
   });
 }
 
-// Two passes with whole numbers, along the width first; in between elements are uint8 again.
+// Two passes in integers, along the width first; in between elements are uint8 again.
 uint8_t byte_sum(const ByteAxis& a, int64_t o, const uint8_t* line, int64_t stride) {
   int32_t sum = a.bits > 0 ? 1 << (a.bits - 1) : 0;
   for (int64_t k = o * a.taps; k < (o + 1) * a.taps; ++k) {
@@ -208,7 +208,7 @@ tn_status forward(Tensor out, Tensor self, Resampling how, bool align_corners, s
   if (self.dtype() == kUInt8) {
     const auto r = resampler<double>(self, out, nd, how, align_corners, scales.begin());
     const uint8_t* x = self.data<uint8_t>();
-    r.picks() ? resample(r, x, out.data<uint8_t>()) : resample_bytes(r, x, out.data<uint8_t>());
+    r.copies_elements() ? resample(r, x, out.data<uint8_t>()) : resample_bytes(r, x, out.data<uint8_t>());
     return TN_OK;
   }
   dispatch_floating(self.dtype(), [&](auto tag) {
@@ -224,7 +224,8 @@ tn_status backward(Tensor out, Tensor grad, Resampling how, bool align_corners,
   const int nd = static_cast<int>(scales.size());
   dispatch_floating(out.dtype(), [&](auto tag) {
     using T = tn_type(tag);
-    spread(resampler<compute_t<T>>(out, grad, nd, how, align_corners, scales.begin()), grad.data<T>(), out.data<T>());
+    scatter_gradient(resampler<compute_t<T>>(out, grad, nd, how, align_corners, scales.begin()), grad.data<T>(),
+                     out.data<T>());
   });
   return TN_OK;
 }
@@ -234,7 +235,7 @@ tn_status aligned_line(Call&, Tensor out, Tensor self, Ints, bool align_corners,
   return forward(out, self, how, align_corners, {w});
 }
 template <Resampling how>
-tn_status spread_aligned_line(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat w) {
+tn_status aligned_line_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat w) {
   return backward(out, grad, how, align_corners, {w});
 }
 template <Resampling how>
@@ -242,7 +243,8 @@ tn_status aligned_plane(Call&, Tensor out, Tensor self, Ints, bool align_corners
   return forward(out, self, how, align_corners, {h, w});
 }
 template <Resampling how>
-tn_status spread_aligned_plane(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat h, OptFloat w) {
+tn_status aligned_plane_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat h,
+                                 OptFloat w) {
   return backward(out, grad, how, align_corners, {h, w});
 }
 template <Resampling how>
@@ -250,8 +252,8 @@ tn_status aligned_volume(Call&, Tensor out, Tensor self, Ints, bool align_corner
   return forward(out, self, how, align_corners, {d, h, w});
 }
 template <Resampling how>
-tn_status spread_aligned_volume(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat d, OptFloat h,
-                                OptFloat w) {
+tn_status aligned_volume_backward(Call&, Tensor out, Tensor grad, Ints, Ints, bool align_corners, OptFloat d,
+                                  OptFloat h, OptFloat w) {
   return backward(out, grad, how, align_corners, {d, h, w});
 }
 template <Resampling how>
@@ -259,7 +261,7 @@ tn_status line(Call&, Tensor out, Tensor self, Ints, OptFloat w) {
   return forward(out, self, how, false, {w});
 }
 template <Resampling how>
-tn_status spread_line(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat w) {
+tn_status line_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat w) {
   return backward(out, grad, how, false, {w});
 }
 template <Resampling how>
@@ -267,7 +269,7 @@ tn_status plane(Call&, Tensor out, Tensor self, Ints, OptFloat h, OptFloat w) {
   return forward(out, self, how, false, {h, w});
 }
 template <Resampling how>
-tn_status spread_plane(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat h, OptFloat w) {
+tn_status plane_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat h, OptFloat w) {
   return backward(out, grad, how, false, {h, w});
 }
 template <Resampling how>
@@ -275,7 +277,7 @@ tn_status volume(Call&, Tensor out, Tensor self, Ints, OptFloat d, OptFloat h, O
   return forward(out, self, how, false, {d, h, w});
 }
 template <Resampling how>
-tn_status spread_volume(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h, OptFloat w) {
+tn_status volume_backward(Call&, Tensor out, Tensor grad, Ints, Ints, OptFloat d, OptFloat h, OptFloat w) {
   return backward(out, grad, how, false, {d, h, w});
 }
 
@@ -286,28 +288,28 @@ constexpr Resampling kNearest = Resampling::kNearest, kNearestExact = Resampling
 }  // namespace
 
 TN_KERNEL(upsample_linear1d, aligned_line<kLinear>, dtypes("floating"));
-TN_KERNEL(upsample_linear1d_backward, spread_aligned_line<kLinear>, dtypes("floating"));
+TN_KERNEL(upsample_linear1d_backward, aligned_line_backward<kLinear>, dtypes("floating"));
 TN_KERNEL(upsample_bilinear2d, aligned_plane<kLinear>, dtypes("floating,uint8"));
-TN_KERNEL(upsample_bilinear2d_backward, spread_aligned_plane<kLinear>, dtypes("floating"));
+TN_KERNEL(upsample_bilinear2d_backward, aligned_plane_backward<kLinear>, dtypes("floating"));
 TN_KERNEL(upsample_trilinear3d, aligned_volume<kLinear>, dtypes("floating"));
-TN_KERNEL(upsample_trilinear3d_backward, spread_aligned_volume<kLinear>, dtypes("floating"));
+TN_KERNEL(upsample_trilinear3d_backward, aligned_volume_backward<kLinear>, dtypes("floating"));
 TN_KERNEL(upsample_bicubic2d, aligned_plane<kCubic>, dtypes("floating,uint8"));
-TN_KERNEL(upsample_bicubic2d_backward, spread_aligned_plane<kCubic>, dtypes("floating"));
+TN_KERNEL(upsample_bicubic2d_backward, aligned_plane_backward<kCubic>, dtypes("floating"));
 TN_KERNEL(_upsample_bilinear2d_aa, aligned_plane<kLinearWide>, dtypes("floating,uint8"));
-TN_KERNEL(_upsample_bilinear2d_aa_backward, spread_aligned_plane<kLinearWide>, dtypes("floating"));
+TN_KERNEL(_upsample_bilinear2d_aa_backward, aligned_plane_backward<kLinearWide>, dtypes("floating"));
 TN_KERNEL(_upsample_bicubic2d_aa, aligned_plane<kCubicWide>, dtypes("floating,uint8"));
-TN_KERNEL(_upsample_bicubic2d_aa_backward, spread_aligned_plane<kCubicWide>, dtypes("floating"));
+TN_KERNEL(_upsample_bicubic2d_aa_backward, aligned_plane_backward<kCubicWide>, dtypes("floating"));
 TN_KERNEL(upsample_nearest1d, line<kNearest>, dtypes("floating,uint8"));
-TN_KERNEL(upsample_nearest1d_backward, spread_line<kNearest>, dtypes("floating"));
+TN_KERNEL(upsample_nearest1d_backward, line_backward<kNearest>, dtypes("floating"));
 TN_KERNEL(upsample_nearest2d, plane<kNearest>, dtypes("floating,uint8"));
-TN_KERNEL(upsample_nearest2d_backward, spread_plane<kNearest>, dtypes("floating"));
+TN_KERNEL(upsample_nearest2d_backward, plane_backward<kNearest>, dtypes("floating"));
 TN_KERNEL(upsample_nearest3d, volume<kNearest>, dtypes("floating,uint8"));
-TN_KERNEL(upsample_nearest3d_backward, spread_volume<kNearest>, dtypes("floating"));
+TN_KERNEL(upsample_nearest3d_backward, volume_backward<kNearest>, dtypes("floating"));
 TN_KERNEL(_upsample_nearest_exact1d, line<kNearestExact>, dtypes("floating,uint8"));
-TN_KERNEL(_upsample_nearest_exact1d_backward, spread_line<kNearestExact>, dtypes("floating"));
+TN_KERNEL(_upsample_nearest_exact1d_backward, line_backward<kNearestExact>, dtypes("floating"));
 TN_KERNEL(_upsample_nearest_exact2d, plane<kNearestExact>, dtypes("floating,uint8"));
-TN_KERNEL(_upsample_nearest_exact2d_backward, spread_plane<kNearestExact>, dtypes("floating"));
+TN_KERNEL(_upsample_nearest_exact2d_backward, plane_backward<kNearestExact>, dtypes("floating"));
 TN_KERNEL(_upsample_nearest_exact3d, volume<kNearestExact>, dtypes("floating,uint8"));
-TN_KERNEL(_upsample_nearest_exact3d_backward, spread_volume<kNearestExact>, dtypes("floating"));
+TN_KERNEL(_upsample_nearest_exact3d_backward, volume_backward<kNearestExact>, dtypes("floating"));
 
 }  // namespace tenon::cpu

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of views: zeros, and the gradient written where the view had looked.
+// Gradients of views: zeros, and the gradient written to the elements that the view had.
 #include "tenon/sdk/ops/select_backward.h"
 
 #include <cstring>
@@ -72,7 +72,7 @@ tn_status diagonal_backward(Call&, Tensor out, Tensor grad, Ints, int64_t offset
 }
 TN_KERNEL(diagonal_backward, diagonal_backward, dtypes("all"));
 
-// Windows overlap, so they are added one position of the window after the other: within one, no two meet.
+// Windows overlap, so they are added one position of the window after the other: within one, no two overlap.
 tn_status unfold_backward(Call&, Tensor out, Tensor grad, Ints, int64_t given, int64_t size, int64_t step) {
   clear(out);
   if (grad.numel() == 0) return TN_OK;

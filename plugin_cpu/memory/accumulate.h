@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Adding and joining into tensors: 16-bit floats are summed in float32 scratch.
+// Accumulating and reducing into tensors: 16-bit floats are summed in float32 scratch.
 #pragma once
 
 #include <cmath>
@@ -44,29 +44,29 @@ void multiply_to(A& t, A v) {
     t *= v;
 }
 
-enum class Join { Sum, Prod, Mean, Max, Min };
+enum class ReduceMode { Sum, Prod, Mean, Max, Min };
 
-inline Join parse_join(sdk::Str s) {
-  if (s == "sum") return Join::Sum;
-  if (s == "prod") return Join::Prod;
-  if (s == "mean") return Join::Mean;
-  return s == "amax" ? Join::Max : Join::Min;
+inline ReduceMode parse_reduce_mode(sdk::Str s) {
+  if (s == "sum") return ReduceMode::Sum;
+  if (s == "prod") return ReduceMode::Prod;
+  if (s == "mean") return ReduceMode::Mean;
+  return s == "amax" ? ReduceMode::Max : ReduceMode::Min;
 }
 
 template <class A>
-void join_to(A& t, A v, Join r) {
-  switch (r) {
-    case Join::Sum:
-    case Join::Mean:
+void reduce_into(A& t, A v, ReduceMode mode) {
+  switch (mode) {
+    case ReduceMode::Sum:
+    case ReduceMode::Mean:
       add_to<A>(t, v);
       return;
-    case Join::Prod:
+    case ReduceMode::Prod:
       multiply_to<A>(t, v);
       return;
-    case Join::Max:
+    case ReduceMode::Max:
       if (v > t || v != v) t = v;
       return;
-    case Join::Min:
+    case ReduceMode::Min:
       if (v < t || v != v) t = v;
       return;
   }
@@ -81,7 +81,7 @@ A mean_of(A sum, int64_t count) {
     return static_cast<A>(std::floor(static_cast<double>(sum) / static_cast<double>(count)));
 }
 
-// target /= counts + own, where something was joined.
+// target /= counts + own, where something was reduced into it.
 template <class A>
 void divide_by_counts(const sdk::Tensor& target, const sdk::Tensor& counts, int64_t own) {
   sdk::StridedLoop loop(target.sizes());

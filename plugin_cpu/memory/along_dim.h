@@ -12,7 +12,7 @@
 
 namespace tenon::cpu {
 
-// Scratch of a shape, uninitialised. Not to be copied: `view` points into it.
+// Scratch of a shape, uninitialized. Not to be copied: `view` points into it.
 class Scratch {
  public:
   Scratch(sdk::Ints sizes, sdk::DType dtype) : sizes_(sizes.begin(), sizes.end()), strides_(sizes_.size() + 1) {
@@ -61,7 +61,7 @@ class Dense {
   std::unique_ptr<Scratch> scratch_;
 };
 
-// One number, expanded: the gradient of a sum is.
+// One scalar, expanded, such as the gradient of a sum.
 inline bool same_everywhere(const sdk::Tensor& t) {
   for (int d = 0; d < t.ndim(); ++d) {
     if (t.size(d) != 1 && t.stride(d) != 0) return false;
@@ -69,7 +69,7 @@ inline bool same_everywhere(const sdk::Tensor& t) {
   return t.numel() != 0;
 }
 
-// A shape with dimension `dim` taken out of the loop; its strides, in bytes, are kept beside.
+// A shape with dimension `dim` taken out of the loop; its strides, in bytes, are kept separately.
 class AlongDim {
  public:
   AlongDim(sdk::Ints shape, int64_t dim)
@@ -106,7 +106,7 @@ class AlongDim {
   sdk::StridedLoop rest;
 };
 
-// A part of a tensor, with geometry of its own. Must not move once `tensor` was called.
+// A view of a tensor with its own geometry. Must not move once `tensor` was called.
 struct Part {
   int64_t sizes[sdk::kMaxDims], strides[sdk::kMaxDims];
   tn_tensor view;

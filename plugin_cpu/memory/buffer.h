@@ -58,12 +58,12 @@ class ThreadBuffer {
   int64_t size_ = 0;
 };
 
-// Memory of one call that the thread keeps, unless it is a lot: fresh pages cost more than what is done with them.
+// Memory of one call that the thread keeps, unless it is large: page faults cost more than the computation.
 template <class Tag>
 class CallBuffer {
  public:
-  explicit CallBuffer(int64_t bytes) : heap_(bytes > kMost ? bytes : 0) {
-    p_ = bytes > kMost ? heap_.as<>() : ThreadBuffer<Tag>::get(bytes);
+  explicit CallBuffer(int64_t bytes) : heap_(bytes > kMaxKept ? bytes : 0) {
+    p_ = bytes > kMaxKept ? heap_.as<>() : ThreadBuffer<Tag>::get(bytes);
   }
   template <class T = void>
   T* as() const {
@@ -71,7 +71,7 @@ class CallBuffer {
   }
 
  private:
-  static constexpr int64_t kMost = 16 << 20;
+  static constexpr int64_t kMaxKept = 16 << 20;
   Buffer heap_;
   void* p_;
 };

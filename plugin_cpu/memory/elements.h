@@ -14,7 +14,7 @@ namespace tenon::cpu {
 inline constexpr int64_t kMoveGrain = 1 << 15;
 
 // From one element type to another: floats to integers truncate and go through int64, so that a value out of range
-// wraps instead of being undefined; NaN becomes the least int64.
+// wraps instead of being undefined; NaN becomes the smallest int64.
 template <class To, class From>
 inline To convert(From v) {
   if constexpr (std::is_same_v<To, From>) {

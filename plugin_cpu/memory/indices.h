@@ -97,7 +97,7 @@ class IndexList {
   std::vector<int64_t> own_;
 };
 
-// Asks for a row that a later turn reads: rows come from anywhere in memory. Of a long one, for its start.
+// Prefetches a row that a later iteration reads: rows lie anywhere in memory. Of a long one, only its start.
 inline void prefetch_row(const char* p, int64_t bytes) {
   const int64_t n = bytes < 1024 ? bytes : 1024;
   for (int64_t k = 0; k < n; k += 64) __builtin_prefetch(p + k);

@@ -15,15 +15,15 @@ struct Entry {
   std::vector<int64_t> layout;
   Kept memory;
   int64_t bytes = 0;
-  uint64_t used = 0;  // turn of the last call that asked
+  uint64_t used = 0;  // number of the last call that used it
 };
 
-// Whoever finds it locked goes on without: packing again costs less than waiting, and a child of fork may find it so
-// for good.
+// A thread that finds it locked does not use it: packing again costs less than waiting, and in a child of fork the lock
+// may be held permanently.
 struct Table {
   std::mutex mutex;
   Entry entry[64];
-  uint64_t turn = 0;
+  uint64_t calls = 0;
   int64_t bytes = 0, limit = int64_t{128} << 20;
 
   Entry* find(const Origin& from, sdk::Ints layout) {
@@ -68,18 +68,18 @@ Found find(const Origin& from, sdk::Ints layout, int64_t bytes) {
   if (from.id == 0 || !hold.owns_lock() || bytes > t.limit) return {};
   Entry* e = t.find(from, layout);
   if (e && e->from.writes == from.writes) {
-    e->used = ++t.turn;
+    e->used = ++t.calls;
     return {e->memory, !e->memory};
   }
   if (!e) e = &t.oldest(false);
   t.drop(*e);
   e->from = from;
   e->layout.assign(layout.begin(), layout.end());
-  e->used = ++t.turn;
+  e->used = ++t.calls;
   return {};
 }
 
-Kept keep(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
+Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   Kept made = std::make_shared<const Buffer>(std::move(packed));
   Table& t = table();
   const std::unique_lock<std::mutex> hold(t.mutex, std::try_to_lock);
@@ -92,7 +92,7 @@ Kept keep(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes) {
   return made;
 }
 
-void limit(int64_t bytes) {
+void set_limit(int64_t bytes) {
   Table& t = table();
   const std::lock_guard<std::mutex> hold(t.mutex);
   t.limit = bytes;

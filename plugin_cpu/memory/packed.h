@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Weights in the layout that a product wants, kept from one call to the next. What was made of a tensor is found again
-// under {id, writes} of its storage, and only where every write is counted (TN_STORAGE_EXPOSED is not set). It is
+// Weights in the layout that a product needs, cached between calls. The key is {id, writes} of the tensor's storage;
+// nothing is cached unless every write is counted (TN_STORAGE_EXPOSED is not set). It is
 // kept when the same elements come a second time: training, whose weights change at each step, keeps nothing.
 // TENON_CPU_PACKED_MB bounds the memory, 128 unless given; 0 keeps nothing.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace tenon::cpu::packed {
 
-// Whose bytes, and of which moment; id 0: they may change unseen.
+// The storage and its number of writes; id 0: writes are not counted.
 struct Origin {
   uint64_t id = 0, writes = 0;
   const void* data = nullptr;
@@ -23,15 +23,15 @@ Origin origin(sdk::Tensor t);
 using Kept = std::shared_ptr<const Buffer>;
 
 struct Found {
-  Kept memory;          // null: there is none
-  bool wanted = false;  // then: pack all into a buffer and `keep` it
+  Kept memory;          // null: not cached
+  bool wanted = false;  // then: pack all into a buffer and `add` it
 };
 
-// `layout` says how: shape, strides and kind of product. No heap in a steady state.
+// `layout`: shape, strides and kind of product. No heap allocation in a steady state.
 Found find(const Origin& from, sdk::Ints layout, int64_t bytes);
-Kept keep(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes);
+Kept add(const Origin& from, sdk::Ints layout, Buffer packed, int64_t bytes);
 
-void limit(int64_t bytes);  // of all that is kept
+void set_limit(int64_t bytes);  // of all that is kept
 int64_t bytes_kept();
 
 }  // namespace tenon::cpu::packed

@@ -10,13 +10,13 @@
 namespace tenon::cpu::per_thread {
 namespace {
 
-constexpr int kMost = 256;  // types
+constexpr int kMaxTypes = 256;  // types
 
 struct Entries {
-  Entry of[kMost];
+  Entry of[kMaxTypes];
 };
 
-// A value that is dropped may ask for another one: the C library then calls this again.
+// The destructor of a value may create another one: the C library then calls this again.
 void drop_all(void* p) {
   std::unique_ptr<Entries> all(static_cast<Entries*>(p));
   for (Entry& e : all->of) {
@@ -32,20 +32,20 @@ const Key g_key;
 
 }  // namespace
 
-int next_place() noexcept {
+int next_index() noexcept {
   static std::atomic<int> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-Entry& entry(int place) {
+Entry& entry(int index) {
   auto* all = g_key.made ? static_cast<Entries*>(pthread_getspecific(g_key.key)) : nullptr;
   if (__builtin_expect(all == nullptr, 0)) {
     auto made = std::make_unique<Entries>();
     if (!g_key.made || pthread_setspecific(g_key.key, made.get()) != 0) throw std::bad_alloc();
     all = made.release();
   }
-  if (place >= kMost) throw std::bad_alloc();  // a type too many: raise kMost
-  return all->of[place];
+  if (index >= kMaxTypes) throw std::bad_alloc();  // a type too many: raise kMaxTypes
+  return all->of[index];
 }
 
 }  // namespace tenon::cpu::per_thread

@@ -14,7 +14,7 @@ namespace tenon::cpu::onednn {
 namespace {
 
 // Virtual machines may offer AMX without describing its tiles (leaf 0x1D empty); oneDNN would then load an invalid
-// palette and the process would die with SIGILL.
+// palette and raise SIGILL.
 bool amx_is_broken() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -51,7 +51,7 @@ Library& library() {
 
 namespace {
 struct Threads {
-  Threads() { omp_set_num_threads(1); }  // of this thread alone: core's pool does the rest
+  Threads() { omp_set_num_threads(1); }  // for this thread only: core's pool provides parallelism
 };
 struct Stream {
   dnnl::stream stream{engine()};

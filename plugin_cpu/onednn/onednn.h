@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN as this plugin uses it: one engine, a stream a thread, one OpenMP thread a call, ready primitives kept in a
-// bounded cache of each thread. The instruction set is capped before the first call where AMX would kill the process.
+// oneDNN as this plugin uses it: one engine, one stream per thread, one OpenMP thread per call, primitives cached in a
+// bounded cache of each thread. The instruction set is capped before the first call if AMX would raise SIGILL.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "plugin_cpu/onednn/version.h"
 #include "plugin_cpu/memory/per_thread.h"
+#include "plugin_cpu/onednn/version.h"
 
 namespace tenon::cpu::onednn {
 
@@ -20,10 +20,10 @@ dnnl::stream& stream();
 // "oneDNN 2.6.0" and what was capped, for the plugin's line.
 const char* description();
 
-// What a primitive was made for: op, dtype, shape, strides.
+// The key of a primitive: op, dtype, shape, strides.
 using Key = std::vector<int64_t>;
 
-// Least recently used first out. Not shared between threads.
+// Evicts the least recently used. Not shared between threads.
 template <class Entry>
 class Cache {
  public:
@@ -47,7 +47,7 @@ class Cache {
   std::list<std::pair<Key, std::unique_ptr<Entry>>> items_;
 };
 
-// Whether the processor multiplies bfloat16 itself.
+// Whether the processor has bfloat16 instructions.
 bool native_bf16();
 
 // Element type of oneDNN; undef where it has none.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// All that differs between oneDNN 2.x and 3.x. Elsewhere nothing asks for the version.
+// All that differs between oneDNN 2.x and 3.x. No other file depends on the version.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tenon::cpu::onednn {
 
-// P's primitive descriptor. 2.x wants a descriptor of the operation first, of the same arguments.
+// P's primitive descriptor. 2.x needs a descriptor of the operation first, of the same arguments.
 template <class P, class... Args>
 typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -21,7 +21,7 @@ typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::prim
 #endif
 }
 
-// The same of a gradient, which also wants the descriptor of the forward primitive.
+// The same of a gradient, which also needs the descriptor of the forward primitive.
 template <class P, class Forward, class... Args>
 typename P::primitive_desc describe_backward(const dnnl::engine& engine, const Forward& forward,
                                              const dnnl::primitive_attr& attr, const Args&... args) {
@@ -32,7 +32,7 @@ typename P::primitive_desc describe_backward(const dnnl::engine& engine, const F
 #endif
 }
 
-// What tells a blocked layout from others, appended to a key.
+// What distinguishes a blocked layout from others, appended to a key.
 inline void append_layout(std::vector<int64_t>& key, const dnnl::memory::desc& d) {
   const auto append = [&](const auto* values, int64_t n) {
     key.push_back(n);

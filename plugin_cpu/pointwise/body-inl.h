@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The loops of one op for one instruction set. Included once a target, from a generated file that has defined
+// The loops of one op for one instruction set. Included once per target, from a generated file that has defined
 //   PW_INPUTS, PW_PARAMS   counts
 //   PW_TYPES               the types that loops are made for
 //   PW_APPLY               `template <class T, class P> static PW_INLINE R apply(T a, ..., const P& p)`

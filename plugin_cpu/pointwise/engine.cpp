@@ -4,13 +4,14 @@
 
 #include "plugin_cpu/simd/convert.h"
 #include "tenon/sdk/loops.h"
+#include "tenon/sdk/number.h"
 
 namespace tenon::cpu::pw {
 namespace {
 
 using namespace sdk;
 
-constexpr int64_t kGrain = 32768;  // elements a block of the thread pool
+constexpr int64_t kGrain = 32768;  // elements per block of the thread pool
 constexpr int64_t kStage = 512;    // elements staged at a time
 constexpr int kMaxInputs = 4;
 constexpr int kMaxParams = 8;
@@ -65,7 +66,7 @@ void with_kind(Kind k, F&& f) {
   }
 }
 
-// One call, prepared: what each operand is and where its numbers are.
+// One call, prepared: what each operand is and where its elements are.
 struct Job {
   const Loops* loops;
   Kind kind;
@@ -112,7 +113,7 @@ void with_size(int64_t size, F&& f) {
   }
 }
 
-// Brings n elements into `to`, as float where they are 16-bit floats.
+// Copies n elements to `to`, 16-bit floats as float.
 void load(Stage how, const char* from, int64_t stride, int64_t item, char* to, int64_t n) {
   if (how == Stage::Same) {
     with_size(item, [&](auto tag) { gather<tn_type(tag)>(from, stride, to, n); });
@@ -145,7 +146,8 @@ void store(Stage how, const char* from, char* to, int64_t stride, int64_t item, 
   if (stride != 2) scatter<uint16_t>(run, to, stride, n);
 }
 
-// A run of elements with one stride an operand: straight into the loop where memory allows, else block by block.
+// A run of elements with one stride per operand: passed to the loop directly if the strides allow, else staged by
+// blocks.
 void run_row(const Job& job, const Staged& st, char* const* p, const int64_t* strides, int64_t n) {
   const int inputs = job.inputs;
   const bool last_is_value = job.loops->value[job.kind] != nullptr && strides[inputs] == 0;
@@ -235,8 +237,8 @@ bool same_sizes(Tensor a, Tensor b) {
   return true;
 }
 
-// Whether every tensor is row-major, of the output's shape and of one dtype, as TN_CALL_UNIFORM says too.
-bool alike(const Loops& loops, DType dtype, Tensor out, std::initializer_list<Operand> in) {
+// Whether every tensor is row-major, of the output's shape and of one dtype; the flag TN_CALL_UNIFORM says the same.
+bool is_uniform(const Loops& loops, DType dtype, Tensor out, std::initializer_list<Operand> in) {
   if (!out.contiguous() || loops.mask || (!loops.out_bool && out.dtype() != dtype)) return false;
   for (const Operand& o : in) {
     const Tensor t = o.tensor;
@@ -245,7 +247,7 @@ bool alike(const Loops& loops, DType dtype, Tensor out, std::initializer_list<Op
   return true;
 }
 
-// Operands that repeat every `run` elements, beside others that do not.
+// Operands that repeat every `run` elements, and others that do not.
 template <class T>
 bool run_repeats(const Loops& loops, LoopFn loop, Tensor out, std::initializer_list<Operand> in, const char** p,
                  const T* numbers) {
@@ -265,8 +267,8 @@ bool run_repeats(const Loops& loops, LoopFn loop, Tensor out, std::initializer_l
   return true;
 }
 
-// What most small calls are: tensors that are alike, a number only in the last place, too little work for threads.
-// Nothing is planned then; false if the call is not of that kind.
+// The fast path of most small calls: uniform tensors, a scalar only as the last operand, too little work for threads.
+// It makes no plan; false if the call does not qualify.
 template <class T>
 bool run_short(const Loops& loops, Kind kind, Tensor out, std::initializer_list<Operand> in,
                std::initializer_list<Param> params) {
@@ -363,7 +365,7 @@ tn_status run(const Call& call, const Loops& loops, Tensor out, std::initializer
               std::initializer_list<Param> params, Guard guard) {
   if (const Operand& first = *in.begin(); first.tensor.defined()) {
     const DType d = first.tensor.dtype();
-    if ((d == kFloat32 || d == kFloat64) && (call.uniform() || alike(loops, d, out, in)) &&
+    if ((d == kFloat32 || d == kFloat64) && (call.uniform() || is_uniform(loops, d, out, in)) &&
         (d == kFloat32 ? run_short<float>(loops, kKindF32, out, in, params)
                        : run_short<double>(loops, kKindF64, out, in, params)))
       return TN_OK;

@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Box-Muller. The angle is a 24-bit fraction of a turn: its quadrant comes off exactly, in integers, and polynomials
-// take the rest, at most an eighth of a turn.
+// Box-Muller. The angle is a 24-bit fraction of a turn: its quadrant is computed exactly, in integers, and polynomials
+// evaluate the rest, at most an eighth of a turn.
 void NormalFloats(const uint32_t* HWY_RESTRICT words, int64_t n, float* HWY_RESTRICT out) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of random words in float32.
+// Conversions of random words to float32.
 #pragma once
 
 #include <cstdint>
 
 namespace tenon::cpu {
 
-inline constexpr int64_t kNormalPad = 128;  // numbers past n that normal_floats may read and write
+inline constexpr int64_t kNormalPad = 128;  // elements past n that normal_floats may read and write
 
 // Standard normals 2j and 2j + 1 from words 2j and 2j + 1, within 4 ULP. `words` is 64-byte aligned.
 void normal_floats(const uint32_t* words, int64_t n, float* out);

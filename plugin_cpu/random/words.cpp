@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Philox 4x32-10, one block a lane.
+// Philox 4x32-10, one block per lane.
 #include "plugin_cpu/random/words.h"
 
 #include "tenon/sdk/philox.h"
@@ -16,7 +16,7 @@ namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-constexpr int kChains = HWY_TARGET == HWY_AVX3 ? 2 : 1;  // vectors at a time: a round waits for the one before
+constexpr int kChains = HWY_TARGET == HWY_AVX3 ? 2 : 1;  // vectors at a time: a round depends on the one before
 constexpr int kRounds = 10;
 
 // The high and low halves of x * k.

@@ -7,7 +7,7 @@
 //   static Acc combine(Acc, Acc)
 //   Out finish(Acc) const
 // Results depend on shape and strides alone: work is cut into fixed blocks, whose partial results are combined in a
-// fixed tree. Nothing is accumulated over more than kBlock elements in a row, so that the error of a float sum grows
+// fixed tree. Nothing is accumulated over more than kBlock consecutive elements, so that the error of a float sum grows
 // with the logarithm of its length.
 #if defined(TENON_CPU_REDUCE_ENGINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENON_CPU_REDUCE_ENGINE_INL_H_
@@ -113,7 +113,7 @@ __attribute__((noinline, noclone)) void Combine(const Op& op, const Plan& plan, 
   }
 }
 
-// One result a kept element; long reductions are cut into chunks. Here and below: inlined where the pool calls it and
+// One result per kept element; long reductions are cut into chunks. Here and below: inlined where the pool calls it and
 // where one thread does, a range would be compiled twice.
 template <class Op>
 void ByRows(const Op& op, const Plan& plan) {
@@ -139,7 +139,7 @@ void ByRows(const Op& op, const Plan& plan) {
   if (partial) Combine(op, plan, partial.get(), chunks);
 }
 
-// Rows [begin, end) of the reduced dimensions added into `columns` neighbouring results.
+// Rows [begin, end) of the reduced dimensions added into `columns` neighboring results.
 template <class Op>
 void Columns(const Op& op, const Dims& red, const char* p, int64_t begin, int64_t end, int64_t output, int64_t columns,
              typename Op::Acc* total) {
@@ -204,7 +204,7 @@ void ByColumns(const Op& op, const Plan& plan) {
   const int64_t chunks = (length + height - 1) / height;
   std::unique_ptr<Acc[]> partial(chunks > 1 ? new Acc[static_cast<std::size_t>(plan.kept.count * chunks)] : nullptr);
   const int64_t each = width * (length < height ? length : height);
-  // Tasks on the same results are neighbours: what a thread has made, it combines.
+  // Tasks on the same results are neighbors: a thread combines what it has computed.
   const auto range = [&](int64_t begin, int64_t end) HWY_NOINLINE {
     Acc acc[kColumns];
     for (int64_t task = begin; task < end; ++task) {

@@ -50,7 +50,7 @@ struct WideResults {
   Plan plan;
 
   explicit WideResults(const Plan& to);
-  // To where they belong, as other integers or bool.
+  // Copies them to the output, as other integers or bool.
   void store(const Plan& to, sdk::DType dtype) const;
 };
 

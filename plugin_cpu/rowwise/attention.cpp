@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Keys and values of a head are packed once; a task is a block of its queries. It goes over the keys in blocks, whose
-// scores never leave the second cache: the weights of a block are relative to the largest score so far, and what was
-// summed before is scaled when that grows. How queries and keys are cut depends on the shape alone.
+// scores never leave the second cache: the weights of a block are relative to the largest score so far, and the
+// sums so far are rescaled when it grows. How queries and keys are cut depends on the shape alone.
 #include "plugin_cpu/rowwise/attention.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/memory/buffer.h"
+#include "plugin_cpu/onednn/bf16.h"
 #include "plugin_cpu/simd/convert.h"
 #include "plugin_cpu/tiles/area.h"
 #include "tenon/sdk/parallel.h"
@@ -25,7 +25,7 @@ namespace tenon::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // 2^x for x <= 0 within 3e-6 of it, which is a thousandth of what rounding to bfloat16 takes; 0 below 2^-127, NaN of
-// NaN. The Taylor series in x ln 2, on [-1/2, 1/2]. Added to 3 * 2^22 + 127, x is a whole number, an exponent's bits.
+// NaN. The Taylor series in x ln 2, on [-1/2, 1/2]. Added to 3 * 2^22 + 127, x is an integer, an exponent's bits.
 template <class D, class V>
 HWY_INLINE V exp2_of(D d, V x) {
   const hn::RebindToUnsigned<D> du;
@@ -196,7 +196,7 @@ class Rows {
 };
 
 // Heads [first, first + count) of all batches: their keys and values, then their queries.
-void some_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count, char* memory) {
+void attend_heads(const Attention& a, const TileUnit& unit, int64_t first, int64_t count, char* memory) {
   const int64_t bytes = packed_head_bytes(a), blocks = tiles(a.queries, kQueries);
   const auto pack = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -223,7 +223,7 @@ bool attention_tiles(const Attention& a) {
   const int64_t group = std::max<int64_t>(1, std::min(all, kTilePackBytes / bytes));
   struct KeysAndValues;
   const CallBuffer<KeysAndValues> memory(group * bytes);
-  for (int64_t h = 0; h < all; h += group) some_heads(a, *unit, h, std::min(group, all - h), memory.as<char>());
+  for (int64_t h = 0; h < all; h += group) attend_heads(a, *unit, h, std::min(group, all - h), memory.as<char>());
   return true;
 }
 

@@ -22,7 +22,7 @@ struct Heads {
 struct Attention {
   int64_t batches, heads, queries, keys, depth, width;  // depth of Q and K, width of V and the result
   Heads<const sdk::BFloat16> q, k, v;
-  Heads<const float> bias;  // may be absent; what takes no part is -inf
+  Heads<const float> bias;  // may be absent; masked scores are -inf
   Heads<sdk::BFloat16> out;
   float scale;
   bool causal;  // query i sees the keys up to i

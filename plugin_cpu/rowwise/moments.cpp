@@ -103,7 +103,7 @@ HWY_INLINE T sum_of(int64_t n, F&& f) {
     const auto va = hn::Set(d, a), vb = hn::Set(d, b);                                                           \
     each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.write(hn::MulAdd(at(x), va, vb), y); });                   \
   }                                                                                                              \
-  void normalize_##S(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd, bool past_caches) {    \
+  void normalize_##S(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd, bool non_temporal) {   \
     const hn::ScalableTag<T> d;                                                                                  \
     const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);                                                       \
     const auto value = [&](const Reader<T>& at) HWY_ATTR {                                                       \
@@ -112,7 +112,7 @@ HWY_INLINE T sum_of(int64_t n, F&& f) {
       if (b) v = hn::Add(v, at(b));                                                                              \
       return v;                                                                                                  \
     };                                                                                                           \
-    if (past_caches && reinterpret_cast<uintptr_t>(y) % HWY_MAX_BYTES == 0) {                                    \
+    if (non_temporal && reinterpret_cast<uintptr_t>(y) % HWY_MAX_BYTES == 0) {                                   \
       each<T>(n, [&](const Reader<T>& at) HWY_ATTR { at.template write<true>(value(at), y); });                  \
       hwy::FlushStream();                                                                                        \
     } else {                                                                                                     \
@@ -147,31 +147,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::cpu {
 
-#define TENON_ROW_ENTRIES(T, S)                                                                         \
-  TENON_EXPORT(sum_##S);                                                                                \
-  TENON_EXPORT(squares_##S);                                                                            \
-  TENON_EXPORT(weighted_##S);                                                                           \
-  TENON_EXPORT(affine_##S);                                                                             \
-  TENON_EXPORT(normalize_##S);                                                                          \
-  TENON_EXPORT(gradient_##S);                                                                           \
-  TENON_EXPORT(parameters_##S);                                                                         \
-  T row_sum(const T* x, int64_t n) { return TENON_DISPATCH(sum_##S)(x, n); }                            \
-  T row_squares(const T* x, int64_t n, T s) { return TENON_DISPATCH(squares_##S)(x, n, s); }            \
-  Pair<T> row_gradient_sums(const T* dy, const T* x, int64_t n, T s) {                                  \
-    return TENON_DISPATCH(weighted_##S)(dy, x, nullptr, n, s);                                          \
-  }                                                                                                     \
-  Pair<T> row_weighted_sums(const T* dy, const T* x, const T* w, int64_t n, T s) {                      \
-    return TENON_DISPATCH(weighted_##S)(dy, x, w, n, s);                                                \
-  }                                                                                                     \
-  void row_affine(const T* x, T* y, int64_t n, T a, T b) { TENON_DISPATCH(affine_##S)(x, y, n, a, b); } \
-  void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd, bool past) {  \
-    TENON_DISPATCH(normalize_##S)(x, w, b, y, n, mean, rstd, past);                                     \
-  }                                                                                                     \
-  void row_gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, T c) {    \
-    TENON_DISPATCH(gradient_##S)(dy, x, w, dx, n, shift, a, b, c);                                      \
-  }                                                                                                     \
-  void row_add_parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd) {           \
-    TENON_DISPATCH(parameters_##S)(dy, x, dw, db, n, mean, rstd);                                       \
+#define TENON_ROW_ENTRIES(T, S)                                                                                \
+  TENON_EXPORT(sum_##S);                                                                                       \
+  TENON_EXPORT(squares_##S);                                                                                   \
+  TENON_EXPORT(weighted_##S);                                                                                  \
+  TENON_EXPORT(affine_##S);                                                                                    \
+  TENON_EXPORT(normalize_##S);                                                                                 \
+  TENON_EXPORT(gradient_##S);                                                                                  \
+  TENON_EXPORT(parameters_##S);                                                                                \
+  T row_sum(const T* x, int64_t n) { return TENON_DISPATCH(sum_##S)(x, n); }                                   \
+  T row_squares(const T* x, int64_t n, T s) { return TENON_DISPATCH(squares_##S)(x, n, s); }                   \
+  Pair<T> row_gradient_sums(const T* dy, const T* x, int64_t n, T s) {                                         \
+    return TENON_DISPATCH(weighted_##S)(dy, x, nullptr, n, s);                                                 \
+  }                                                                                                            \
+  Pair<T> row_weighted_sums(const T* dy, const T* x, const T* w, int64_t n, T s) {                             \
+    return TENON_DISPATCH(weighted_##S)(dy, x, w, n, s);                                                       \
+  }                                                                                                            \
+  void row_affine(const T* x, T* y, int64_t n, T a, T b) { TENON_DISPATCH(affine_##S)(x, y, n, a, b); }        \
+  void row_normalize(const T* x, const T* w, const T* b, T* y, int64_t n, T mean, T rstd, bool non_temporal) { \
+    TENON_DISPATCH(normalize_##S)(x, w, b, y, n, mean, rstd, non_temporal);                                    \
+  }                                                                                                            \
+  void row_gradient(const T* dy, const T* x, const T* w, T* dx, int64_t n, T shift, T a, T b, T c) {           \
+    TENON_DISPATCH(gradient_##S)(dy, x, w, dx, n, shift, a, b, c);                                             \
+  }                                                                                                            \
+  void row_add_parameters(const T* dy, const T* x, T* dw, T* db, int64_t n, T mean, T rstd) {                  \
+    TENON_DISPATCH(parameters_##S)(dy, x, dw, db, n, mean, rstd);                                              \
   }
 TENON_ROW_ENTRIES(float, f32)
 TENON_ROW_ENTRIES(double, f64)

@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 
-// f(places) for each whole vector of the runs, then once over a copy of their ends.
+// f(pointers) for each whole vector of the runs, then once over a copy of their ends.
 template <class T, class F>
 HWY_INLINE void EachVector(T* const (&runs)[5], int64_t n, F&& f) {
   const int64_t lanes = Vec<T>::lanes();

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A step of an optimiser over n elements, for the instruction set at hand. Each number is rounded where the ops of the
-// row's decomposition round it, so that both give the same bits.
+// A step of an optimizer over n elements, for the instruction set at hand. Each value is rounded where the ops of the
+// operator's decomposition round it, so that both give the same bits.
 #pragma once
 
 #include <cstdint>
 
 namespace tenon::cpu {
 
-// The runs of a step; momentum, means, squares and their maxima are states. Null: the step does without it.
+// The runs of a step; momentum, means, squares and their maxima are states. Null: not used by the step.
 enum Run { kParam, kGrad, kState, kSecondState, kThirdState };
 
 struct AdamNumbers {

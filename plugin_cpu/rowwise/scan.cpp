@@ -71,7 +71,7 @@ HWY_INLINE unsigned set_bytes(const uint8_t* x) {
 }
 
 void set_run(const uint8_t* x, int64_t n, int64_t first, int64_t* to, int64_t count) {
-  constexpr int64_t kStep = 8;  // all of them are stored before it is known how many stay
+  constexpr int64_t kStep = 8;  // all are stored; only the count of valid ones advances
   const hn::CappedTag<int64_t, kStep> d;
   const hn::Rebind<int32_t, decltype(d)> words;
   const hn::Rebind<uint8_t, decltype(d)> bytes;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// A row (inner size 1) is reduced by vectors; other layouts are taken in tiles of up to kTile neighbouring columns,
+// A row (inner size 1) is reduced by vectors; other layouts are taken in tiles of up to kTile neighboring columns,
 // each column being one lane. 16-bit floats pass through float buffers.
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));  // Highway's makes 0 of NaN
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));  // Highway's Exp returns 0 for NaN
 }
 
 // f(vector, index) over n elements; what is left over goes through a padded copy.
@@ -38,7 +38,7 @@ HWY_INLINE void each(int64_t n, const T* x, T* y, F&& f) {
   std::copy(tail, tail + (n - i), y + i);
 }
 
-// NaN is left out: it comes back through the exponential.
+// NaN is ignored here: it propagates through the exponential.
 template <class T>
 T row_max(const T* x, int64_t n) {
   const hn::ScalableTag<T> d;

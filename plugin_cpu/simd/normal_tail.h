@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the standard normal distribution has above a, for a in [0, 3.9375): Q(a) = c0 + c1 r + ... + c5 r^5 with
-// r = a - centre, a column of the table for each a rounded to eighths. Weighted least squares on Chebyshev nodes,
-// iterated towards the least maximum of the relative error, 1.5e-8. Centres are chosen so that Q is nearly a float
+// The upper tail probability of the standard normal distribution, for a in [0, 3.9375): Q(a) = c0 + c1 r + ... + c5 r^5
+// with r = a - center, a column of the table for each a rounded to eighths. Weighted least squares on Chebyshev nodes,
+// iterated to minimize the maximal relative error, 1.5e-8. Centers are chosen so that Q is nearly a float
 // there: c0 is off by less than 1e-10 of it.
 #pragma once
 

@@ -8,9 +8,9 @@
 
 namespace tenon::cpu {
 
-// dst[p][j] = src[j][p] for four of each, as far apart as the steps say.
+// dst[p][j] = src[j][p] for four of each, with the given steps between rows.
 template <class T>
-inline __attribute__((always_inline)) void turn_four(const T* src, int64_t src_step, T* dst, int64_t dst_step) {
+inline __attribute__((always_inline)) void transpose_4x4(const T* src, int64_t src_step, T* dst, int64_t dst_step) {
   static_assert(sizeof(T) == 4, "lanes of 32 bits");
   typedef float Four __attribute__((vector_size(16)));
   Four a, b, c, d;

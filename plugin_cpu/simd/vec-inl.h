@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Vec<T>: a Highway vector of float or double with operators and the functions of scalar_math.h under the same names,
-// so that one templated expression serves elements and vectors. Included once a target.
+// so that one templated expression works on elements and vectors. Included once per target.
 //
 // float: exp, log, tanh, sigmoid, erf, erfc are polynomials of our own (vec_float-inl.h). The rest, and double, calls
 // SLEEF's 1.0 ULP functions, one lane at a time from libm where the target is the baseline.
@@ -65,7 +65,7 @@ struct Vec {
   friend HWY_INLINE Vec copysign(Vec a, Vec s) { return Vec(hn::CopySign(a.v, s.v)); }
   friend HWY_INLINE Vec fma(Vec a, Vec b, Vec c) { return Vec(hn::MulAdd(a.v, b.v, c.v)); }
   friend HWY_INLINE Mask isnan(Vec a) { return {hn::IsNaN(a.v)}; }
-  // NaN wins; the upper bound wins where bounds cross.
+  // NaN propagates; if the bounds cross, the upper one is returned.
   friend HWY_INLINE Vec maximum(Vec a, Vec b) { return select((a > b) | (a != a), a, b); }
   friend HWY_INLINE Vec minimum(Vec a, Vec b) { return select((a < b) | (a != a), a, b); }
 };

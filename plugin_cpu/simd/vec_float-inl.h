@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // exp, log, tanh, sigmoid, erf, erfc of float vectors, and what is built from them for both types. The coefficients are
-// Chebyshev fits made for these ranges. Included by vec-inl.h, once a target.
+// Chebyshev fits made for these ranges. Included by vec-inl.h, once per target.
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 
-// 2^n for n in [-126, 127], given as a whole float.
+// 2^n for n in [-126, 127], given as an integral float.
 TN_V Vec<float> power_of_two(Vec<float> n) {
   const hn::RebindToSigned<Vec<float>::D> di;
   const auto shifted = hn::BitCast(di, (n + Vec<float>(12582912.0f + 127.0f)).v);  // the low bits are n + 127
@@ -49,7 +49,7 @@ TN_V Vec<float> product_rest(Vec<float> x, Vec<float> y, Vec<float> p) {
 #endif
 }
 
-// e^x = (1 + m) 2^n with |m| < 0.42: who adds or multiplies may do it before m is rounded into 1 + m.
+// e^x = (1 + m) 2^n with |m| < 0.42: a caller may add or multiply before m is rounded into 1 + m.
 struct Power {
   Vec<float> m, n;
 };
@@ -150,7 +150,7 @@ TN_V Vec<float> erfc_tail(Vec<float> y, Vec<float> z) {
                     12.6548072527, -6.63618272043, -5.5067230841, 2.33230912826, 4.47155352499, 2.74864273006);
 }
 
-// y times what the standard normal distribution has above a, a in [0, 14.6] or NaN
+// y times the upper tail of the standard normal distribution at a, a in [0, 14.6] or NaN
 TN_V Vec<float> normal_tail_far(Vec<float> y, Vec<float> a) {
   return gauss_tail(y, a, 0.5f, 4.0f, 0.755285138535, 16577.9504434, 3247.91921013, -3289.98014259, -923.546919241,
                     246.639271814, 247.424686473, 95.4998106709, 24.7767475124, 4.86317282929);
@@ -162,8 +162,8 @@ TN_V Vec<float> look_up(const float (&table)[32], __m512i i) {
   return Vec<float>(Vec<float>::V{_mm512_permutex2var_ps(_mm512_loadu_ps(table), i, _mm512_loadu_ps(table + 16))});
 }
 
-// The same from a table where that reaches; few vectors of activations hold a number beyond. A lane's value does not
-// depend on its neighbours'.
+// The same from a table within its range; few vectors of activations exceed it. A lane's value does not
+// depend on its neighbors'.
 TN_V Vec<float> normal_tail(Vec<float> y, Vec<float> a) {
   using F = Vec<float>;
   const __m512i eighths = _mm512_castps_si512((a + F(1048576.0f)).v.raw);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Functions of Vec<T> from SLEEF (libm on the baseline). SLEEF's header hides what the command line does not enable,
-// hence the declarations. Included by vec-inl.h, once a target.
+// hence the declarations. Included by vec-inl.h, once per target.
 HWY_BEFORE_NAMESPACE();
 namespace tenon::cpu::HWY_NAMESPACE {
 

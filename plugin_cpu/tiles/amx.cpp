@@ -13,7 +13,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Written as assembly: the compilers' own intrinsics want literal numbers, and a target attribute on every caller.
+// Written as assembly: the compilers' intrinsics need literal tile numbers, and a target attribute on every caller.
 struct Amx {
   template <int T>
   static void zero() {
@@ -47,7 +47,7 @@ struct Amx {
   static void release() { asm volatile("tilerelease" ::: "memory"); }
 };
 
-// Leaf 0x1D, which describes the tiles, is not asked: virtual machines leave it empty though palette 1 works.
+// Leaf 0x1D, which describes the tiles, is not read: virtual machines leave it empty though palette 1 works.
 bool processor_has_it() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of up to kArea rows on a unit of tiles, and how threads take such a unit.
+// Sums of up to kArea rows on a unit of tiles, and how threads acquire such a unit.
 #pragma once
 
 #include <algorithm>
 
-#include "plugin_cpu/tiles/pack.h"
 #include "plugin_cpu/simd/transpose.h"
+#include "plugin_cpu/tiles/pack.h"
 
 namespace tenon::cpu {
 
 inline constexpr int64_t kArea = 128;
 inline constexpr int64_t kTilePackBytes = 16 << 20;  // of an operand at once, unless k is very large
 
-// While it lives, its thread may run blocks.
+// During its lifetime its thread may run blocks.
 class TileSession {
  public:
   explicit TileSession(const TileUnit& unit) : unit_(unit) { unit_.configure(); }
@@ -46,11 +46,11 @@ class Area {
  public:
   float* row(int64_t i) { return sum_ + i * kRow; }
 
-  // Lines of `a` by lines of `b` over `depth` tiles of k, added to what is there or in its place.
+  // Lines of `a` by lines of `b` over `depth` tiles of k, added to the sums or overwriting them.
   void multiply(const TileUnit& unit, const Packed& a, const Packed& b, int64_t depth, int64_t rows, int64_t cols,
                 bool add) {
-    constexpr int64_t kMost = 10, kBlock = 2 * kTileLines;  // the tiles of one block lie in the first cache
-    const int64_t step = tiles(depth, tiles(depth, kMost));
+    constexpr int64_t kMaxTiles = 10, kBlock = 2 * kTileLines;  // the tiles of one block lie in the first cache
+    const int64_t step = tiles(depth, tiles(depth, kMaxTiles));
     for (int64_t p = 0; p < depth; p += step) {
       for (int64_t j = 0; j < cols; j += kBlock) {
         for (int64_t i = 0; i < rows; i += kBlock) {
@@ -62,15 +62,15 @@ class Area {
     }
   }
 
-  // Its rows as columns.
-  void turned_into(Area& to, int64_t rows, int64_t cols) {
+  // Writes the transposed sums.
+  void transpose_into(Area& to, int64_t rows, int64_t cols) {
     for (int64_t i = 0; i < rows; i += 4) {
-      for (int64_t j = 0; j < cols; j += 4) turn_four(row(i) + j, kRow, to.row(j) + i, kRow);
+      for (int64_t j = 0; j < cols; j += 4) transpose_4x4(row(i) + j, kRow, to.row(j) + i, kRow);
     }
   }
 
  private:
-  static constexpr int64_t kRow = kColumns + 16;  // not a power of two, for the first cache's sake
+  static constexpr int64_t kRow = kColumns + 16;  // not a power of two, which would map rows to the same cache sets
   alignas(64) float sum_[kArea * kRow];
 };
 

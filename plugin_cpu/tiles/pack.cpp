@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_cpu/tiles/lines.h"
 #include "plugin_cpu/simd/transpose.h"
+#include "plugin_cpu/tiles/lines.h"
 #include "tenon/sdk/kernel.h"
 
 namespace tenon::cpu {
@@ -17,9 +17,9 @@ static_assert(kSide * kSide * 4 == kTileBytes && kSide == kTileLines && 2 * kSid
 
 using Words = uint32_t[kSide][kSide];
 
-void turn(const Words& from, Words& to) {
+void transpose_words(const Words& from, Words& to) {
   for (int i = 0; i < kSide; i += 4) {
-    for (int j = 0; j < kSide; j += 4) turn_four(&from[i][j], kSide, &to[j][i], kSide);
+    for (int j = 0; j < kSide; j += 4) transpose_4x4(&from[i][j], kSide, &to[j][i], kSide);
   }
 }
 
@@ -57,7 +57,7 @@ void pack_tile(const Lines& from, int64_t lines, int64_t k, TileOrder order, Wor
   if (side_by_side(from) == (order == TileOrder::PairsFirst)) return read(from, lines, k, to);
   alignas(64) Words other;
   read(from, lines, k, other);
-  turn(other, to);
+  transpose_words(other, to);
 }
 
 // Two whole tiles of lines side by side, which share cache lines.
@@ -65,8 +65,8 @@ void pack_two(const Lines& from, TileOrder order, char* to, char* second) {
   if (order == TileOrder::PairsFirst) return pair_lines(from.data, from.step, to, second);
   alignas(64) Words other[2];
   pair_lines(from.data, from.step, reinterpret_cast<char*>(other[0]), reinterpret_cast<char*>(other[1]));
-  turn(other[0], *reinterpret_cast<Words*>(to));
-  turn(other[1], *reinterpret_cast<Words*>(second));
+  transpose_words(other[0], *reinterpret_cast<Words*>(to));
+  transpose_words(other[1], *reinterpret_cast<Words*>(second));
 }
 
 constexpr int64_t kGroup = 2 * kSide;  // lines that share cache lines where they lie side by side

@@ -29,7 +29,7 @@ inline int64_t packed_bytes(int64_t lines, int64_t k) {
   return tiles(lines, kTileLines) * tiles(k, kTileDepth) * kTileBytes;
 }
 
-// Threads by core's pool, unless told to stay on the calling one.
+// Runs on core's thread pool, unless `serial` is set.
 void pack_tiles(const Lines& from, int64_t lines, int64_t k, TileOrder order, char* to, bool serial);
 
 }  // namespace tenon::cpu

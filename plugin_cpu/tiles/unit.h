@@ -28,9 +28,10 @@ struct TileUnit {
   void (*block[2][2])(const TileBlock&);  // by tiles of rows and of columns, less one
 };
 
-// Null where the processor, the system or this build has no AMX for bfloat16. The first call asks the system for it.
+// Null where the processor, the system or this build has no AMX for bfloat16. The first call requests the system's
+// permission.
 const TileUnit* amx_unit();
-// The same unasked: null only in builds for other processors. Its instructions trap where they cannot run.
+// The same without these checks: null only in builds for other processors. Its instructions trap if they cannot run.
 const TileUnit* amx_instructions();
 // The same arithmetic in plain C++, for tests of what is built on a unit.
 const TileUnit* emulated_unit();

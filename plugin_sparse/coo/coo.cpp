@@ -16,7 +16,7 @@ Ops::~Ops() {
   for (tn_value& v : kept_) host().release(&v);
 }
 
-std::vector<Tensor> Ops::many(std::string_view op, std::initializer_list<tn_value> in, int n) {
+std::vector<Tensor> Ops::call_many(std::string_view op, std::initializer_list<tn_value> in, int n) {
   const std::size_t first = kept_.size();
   std::vector<tn_value> out(static_cast<std::size_t>(n));
   const tn_status s = host().call_op(call_.abi(), detail::text(op), in.begin(), static_cast<uint32_t>(in.size()),
@@ -71,7 +71,7 @@ Tensor Ops::gather_rows(const Tensor& t, const Tensor& at) {
 
 namespace {
 
-// The one place where the host computes with indices: they may have changed since they were checked.
+// The only function where the host uses indices as addresses: they may have changed since they were checked.
 void number_columns(const Tensor& indices, Ints sizes, int64_t* out) {
   const int64_t n = indices.size(1);
   std::fill(out, out + n, int64_t{0});
@@ -124,11 +124,11 @@ Ops::Matches Ops::matches(const Tensor& wanted, const Tensor& sorted) {
   const Tensor end = op("searchsorted.Tensor", {value(sorted), value(wanted), value(false), value(true)});
   const Tensor count = op("sub.Tensor", {value(end), value(begin)});
   const Tensor of_wanted = op("repeat_interleave.Tensor", {value(count)});
-  // The how many-th match of its number each is.
+  // The index of each match among those of its key.
   const Tensor before = op("sub.Tensor", {value(op("cumsum", {value(count), value(int64_t{0})})), value(count)});
   const Tensor within =
-      op("sub.Tensor", {value(arange(of_wanted.numel(), wanted.device())), value(pick(before, 0, of_wanted))});
-  return {of_wanted, op("add.Tensor", {value(pick(begin, 0, of_wanted)), value(within)})};
+      op("sub.Tensor", {value(arange(of_wanted.numel(), wanted.device())), value(index_select(before, 0, of_wanted))});
+  return {of_wanted, op("add.Tensor", {value(index_select(begin, 0, of_wanted)), value(within)})};
 }
 
 void Ops::add_rows(const Tensor& to, const Tensor& index, const Tensor& from, const Scalar& alpha) {
@@ -142,13 +142,13 @@ void Ops::add_rows_in_order(const Tensor& to, const Tensor& index, const Tensor&
   (*this)("add_.Tensor", {value(to), value(t), value(alpha)});
 }
 
-void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced) {
+void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced) {
   share_component(call, i, kIndices, indices);
   share_component(call, i, kValues, values);
   set_layout_flags(call, i, coalesced ? kCoalesced : 0);
 }
 
-void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype) {
+void set_empty_output(const Call& call, Ints sizes, int sparse_dim, DType dtype) {
   const int64_t at[] = {sparse_dim, 0};
   alloc_component(call, 0, kIndices, Ints(at, 2), kInt64);
   alloc_component(call, 0, kValues, span(value_sizes(0, sizes, sparse_dim)), dtype);

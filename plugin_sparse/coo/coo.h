@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a sparse tensor, and ops on them.
+// The components of a sparse tensor, and operators on them.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@ namespace tenon::coo {
 
 using namespace sdk;
 
-enum Part { kIndices = 0, kValues = 1 };   // of the layout
-inline constexpr uint32_t kCoalesced = 1;  // flags of it
+enum Component { kIndices = 0, kValues = 1 };
+inline constexpr uint32_t kCoalesced = 1;  // the layout's flag
 inline constexpr std::string_view kLayout = "sparse_coo";
 
 inline Tensor indices(const Tensor& t) { return component(t, kIndices); }
@@ -25,10 +25,10 @@ inline int dense_dim(const Tensor& t) { return values(t).ndim() - 1; }
 inline int64_t nnz(const Tensor& t) { return indices(t).size(1); }
 inline bool on_host(const Tensor& t) { return t.device().type == TN_CPU; }
 
-inline constexpr int64_t kAll = -1;  // a size to be found out
+inline constexpr int64_t kAll = -1;  // a size to be inferred
 inline std::vector<int64_t> to_vector(Ints v) { return {v.begin(), v.end()}; }
 inline Ints span(const std::vector<int64_t>& v) { return {v.data(), static_cast<int64_t>(v.size())}; }
-// Of the values: n, then the sizes of t from the sparse ones on.
+// Sizes of the values: n, then the sizes of t from the sparse ones on.
 std::vector<int64_t> value_sizes(int64_t n, Ints sizes, int sparse_dim);
 
 inline tn_value value(DType d) {
@@ -48,35 +48,35 @@ inline tn_value value(std::string_view text) {
 }
 using sdk::value;
 
-// Calls of other ops, on strided tensors of any device. Results live as long as this does.
+// Calls of other operators, on strided tensors of any device. Results live as long as this does.
 class Ops {
  public:
   explicit Ops(const Call& call) : call_(call) {}
   ~Ops();
   Ops(const Ops&) = delete;
 
-  // The first result of an op.
-  Tensor operator()(std::string_view op, std::initializer_list<tn_value> in) { return many(op, in, 1)[0]; }
-  std::vector<Tensor> many(std::string_view op, std::initializer_list<tn_value> in, int n);
+  // The first result of an operator.
+  Tensor operator()(std::string_view op, std::initializer_list<tn_value> in) { return call_many(op, in, 1)[0]; }
+  std::vector<Tensor> call_many(std::string_view op, std::initializer_list<tn_value> in, int n);
   Tensor stack(const std::vector<Tensor>& parts, int64_t dim, std::string_view op = "stack");
   Tensor cat(const std::vector<Tensor>& parts, int64_t dim) { return stack(parts, dim, "cat"); }
 
   Tensor empty(Ints sizes, DType dtype, Device device);
   Tensor zeros(Ints sizes, DType dtype, Device device);
   Tensor arange(int64_t n, Device device);
-  // The elements of a small int64 tensor, which the host waits for.
+  // The elements of a small int64 tensor; synchronizes with the device.
   std::vector<int64_t> read(const Tensor& t);
   Tensor row(const Tensor& t, int64_t i) { return (*this)("select.int", {value(t), value(int64_t{0}), value(i)}); }
-  Tensor pick(const Tensor& t, int64_t dim, const Tensor& index) {
+  Tensor index_select(const Tensor& t, int64_t dim, const Tensor& index) {
     return (*this)("index_select", {value(t), value(dim), value(index)});
   }
   // t[at[0], at[1], ...]: of an expanded t no copy is made.
   Tensor gather_rows(const Tensor& t, const Tensor& at);
-  // Row-major numbers of the columns of [sizes.size(), n] indices.
+  // Row-major linear indices (keys) of the columns of [sizes.size(), n] indices.
   Tensor keys(const Tensor& indices, Ints sizes);
-  // And back.
+  // The inverse of keys().
   Tensor columns(const Tensor& keys, Ints sizes);
-  // Places of equal numbers in two lists: for each of `wanted`, in order, all in `sorted` from the first on.
+  // Positions of equal keys in two lists: for each of `wanted`, in order, all in `sorted` from the first on.
   struct Matches {
     Tensor wanted, sorted;
   };
@@ -85,7 +85,7 @@ class Ops {
   // to.index_add_(dim 0), alpha * from.
   void add_rows(const Tensor& to, const Tensor& index, const Tensor& from,
                 const Scalar& alpha = Scalar::of(int64_t{1}));
-  // The same as the sum with a sparse tensor of these rows: where a device has a kernel for that, in a fixed order.
+  // The same as the sum with a sparse tensor of these rows: in a fixed order if the device has a kernel for that.
   void add_rows_in_order(const Tensor& to, const Tensor& index, const Tensor& from,
                          const Scalar& alpha = Scalar::of(int64_t{1}));
 
@@ -103,9 +103,9 @@ Coo coalesce(Ops& op, const Tensor& t);
 Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes);
 
 // The components of output i.
-void give(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
-inline void give(const Call& call, const Coo& t) { give(call, 0, t.indices, t.values, true); }
+void set_output(const Call& call, uint32_t i, const Tensor& indices, const Tensor& values, bool coalesced);
+inline void set_output(const Call& call, const Coo& t) { set_output(call, 0, t.indices, t.values, true); }
 // Components of output 0, without elements.
-void give_nothing(const Call& call, Ints sizes, int sparse_dim, DType dtype);
+void set_empty_output(const Call& call, Ints sizes, int sparse_dim, DType dtype);
 
 }  // namespace tenon::coo

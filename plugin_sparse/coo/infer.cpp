@@ -10,7 +10,7 @@
 namespace tenon::coo {
 namespace {
 
-// One call: its arguments, and what is known of its results.
+// One call: its arguments, and what is inferred of its results.
 struct Rule {
   tn_call* call;
   std::string_view op;
@@ -70,7 +70,8 @@ tn_status products(const Rule& r) {
 
 tn_status quotients(const Rule& r) {
   if (r.sparse(1) || r.tensor(1).ndim() != 0)
-    throw Error(TN_ERROR, "a sparse tensor is divided by numbers only, got a divisor of ", r.tensor(1).sizes());
+    throw Error(TN_ERROR, "a sparse tensor can be divided by a scalar only, got a divisor of shape ",
+                r.tensor(1).sizes());
   return r.coo();
 }
 
@@ -122,7 +123,7 @@ tn_status like_self_with_values(const Rule& r) {
 }
 tn_status made_sparse(const Rule& r) {
   r.shape(r.tensor(0).sizes(), r.tensor(0).dtype());
-  return TN_OK;  // the layout is the row's
+  return TN_OK;  // the operator definition gives the layout
 }
 tn_status masked(const Rule& r) {
   if (!r.sparse(1)) throw Error(TN_ERROR_TYPE, "mask must be sparse, got a strided tensor");

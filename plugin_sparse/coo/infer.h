@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the layout says of the results of each call.
+// Sizes, dtype and layout of the results of each call.
 #pragma once
 
 #include "tenon/abi/ext/layout.h"

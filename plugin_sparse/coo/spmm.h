@@ -6,7 +6,7 @@
 
 namespace tenon::coo {
 
-// What a product of matrices is a sum of: values[i] * row columns[i] of the dense one goes to row rows[i].
+// The terms of a product of matrices: values[i] * dense[columns[i]] is added to row rows[i].
 struct Terms {
   Tensor rows, columns, values;
 };

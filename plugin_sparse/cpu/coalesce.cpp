@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Each element once: numbers are sorted with their positions, and one pass over them writes indices and sums.
+// Each element once: keys are sorted with their positions, and one pass over them writes indices and sums.
 #include <algorithm>
 
 #include "plugin_sparse/cpu/keys.h"
@@ -18,16 +18,16 @@ class Columns {
   Columns(const Tensor& indices, Ints sizes)
       : out_(indices.data<int64_t>()), n_(indices.size(1)), sizes_(sizes), last_(static_cast<int>(sizes.size()) - 1) {}
 
-  void write(int64_t column, uint64_t number) {
+  void write(int64_t column, uint64_t key) {
     if (last_ < 0) return;
-    if (!begun_ || number - base_ >= static_cast<uint64_t>(sizes_[last_])) start(number);
+    if (!begun_ || key - base_ >= static_cast<uint64_t>(sizes_[last_])) start(key);
     for (int d = 0; d < last_; ++d) out_[d * n_ + column] = leading_[d];
-    out_[last_ * n_ + column] = static_cast<int64_t>(number - base_);
+    out_[last_ * n_ + column] = static_cast<int64_t>(key - base_);
   }
 
  private:
-  void start(uint64_t number) {
-    uint64_t rest = number / static_cast<uint64_t>(sizes_[last_]);
+  void start(uint64_t key) {
+    uint64_t rest = key / static_cast<uint64_t>(sizes_[last_]);
     base_ = rest * static_cast<uint64_t>(sizes_[last_]);
     for (int d = last_ - 1; d > 0; --d) {
       leading_[d] = static_cast<int64_t>(rest % static_cast<uint64_t>(sizes_[d]));
@@ -46,19 +46,19 @@ class Columns {
   int64_t leading_[64];
 };
 
-// Sorted elements and the groups of one number among them.
+// Sorted elements and the groups of one key among them.
 template <class How>
 struct Sorted {
   How how;
   const typename How::Element* at;
   int64_t n;
-  uint64_t number(int64_t i) const { return how.number(at[i]); }
+  uint64_t key(int64_t i) const { return how.key(at[i]); }
   int64_t position(int64_t i) const { return how.position(at[i]); }
-  bool begins(int64_t i) const { return i == 0 || number(i) != number(i - 1); }
+  bool begins(int64_t i) const { return i == 0 || key(i) != key(i - 1); }
   int64_t end_of_group(int64_t i) const {
-    const uint64_t own = number(i);
+    const uint64_t own = key(i);
     do ++i;
-    while (i < n && number(i) == own);
+    while (i < n && key(i) == own);
     return i;
   }
 };
@@ -124,11 +124,11 @@ Coo sum_groups(Ops& op, const Sorted<How>& s, const Tensor& values, Ints sizes) 
     parallel_for(s.n, kBlock, [&](int64_t begin, int64_t end) {
       Columns columns(out.indices, sizes);
       int64_t group = before[static_cast<std::size_t>(begin / kBlock)];
-      while (begin < end && !s.begins(begin)) ++begin;  // a group is its first block's
+      while (begin < end && !s.begins(begin)) ++begin;  // a group belongs to its first block
       for (int64_t i = begin; i < end; ++group) {
         const int64_t next = s.end_of_group(i);
         if (i + kAhead < s.n) sums.fetch(s.position(i + kAhead));
-        columns.write(group, s.number(i));
+        columns.write(group, s.key(i));
         sums.write(s, i, next, group);
         i = next;
       }
@@ -143,7 +143,7 @@ Coo coalesce(Ops& op, const Tensor& given, const Tensor& of, Ints sizes) {
   const Tensor indices = contiguous(op, given), values = contiguous(op, of);
   const Ints sparse(sizes.data(), indices.size(0));
   const int64_t n = indices.size(1);
-  const Numbers numbers = number(op, indices, sparse, true);
+  const Numbers numbers = compute_keys(op, indices, sparse, true);
   if (numbers.strict) return {op("clone", {value(indices)}), op("clone", {value(values)})};
   return in_order(op, numbers, [&](auto how, const auto* elements) {
     return sum_groups(op, Sorted<decltype(how)>{how, elements, n}, values, sparse);
@@ -152,10 +152,10 @@ Coo coalesce(Ops& op, const Tensor& given, const Tensor& of, Ints sizes) {
 
 Elements elements(Ops& op, const Coo& t, Ints sizes) {
   Coo own{contiguous(op, t.indices), contiguous(op, t.values)};
-  Numbers numbers = number(op, own.indices, sizes, false);
+  Numbers numbers = compute_keys(op, own.indices, sizes, false);
   if (!numbers.strict) {
     own = loops::coalesce(op, own.indices, own.values, sizes);
-    numbers = number(op, own.indices, sizes, false);
+    numbers = compute_keys(op, own.indices, sizes, false);
   }
   return {own, numbers};
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Elements put into strided tensors, and looked for.
+// Scattering elements to strided tensors, and looking them up.
 #include <algorithm>
 #include <memory>
 
@@ -24,10 +24,10 @@ void add_to(const Elements& e, int64_t inner, const Scalar& alpha, T* out) {
   });
 }
 
-// A dense row is no more work than this many elements for each of its places.
+// A dense row is no more work than this many elements for each of its entries.
 constexpr int64_t kWide = 4;
 
-// The elements of each number are added up in their order, in a dense row as wide as a group, and their sum is added to
+// The elements of each key are added up in their order, in a dense row as wide as a group, and their sum is added to
 // out.
 template <class T, class Inner>
 void add_groups(const Groups& groups, int shift, const T* values, Inner inner, const Scalar& alpha, T* out) {
@@ -36,7 +36,7 @@ void add_groups(const Groups& groups, int shift, const T* values, Inner inner, c
   const Packed how{shift};
   const auto all = static_cast<int64_t>(groups.ends.size()), n = groups.ends.back();
   const auto width = static_cast<int64_t>(groups.width), size = width * inner;
-  const int64_t elements = std::max(grain(inner), width / kWide);  // a block
+  const int64_t elements = std::max(grain(inner), width / kWide);  // per block
   parallel_for(all, std::max<int64_t>(1, all * elements / n), [&](int64_t begin, int64_t end) {
     Marks marks(width);
     const std::unique_ptr<A[]> sums(new A[static_cast<std::size_t>(size)]);
@@ -45,16 +45,16 @@ void add_groups(const Groups& groups, int shift, const T* values, Inner inner, c
       int64_t i = g == 0 ? 0 : groups.ends[static_cast<std::size_t>(g - 1)];
       const int64_t last = groups.ends[static_cast<std::size_t>(g)];
       if (i == last) continue;
-      T* to = out + static_cast<int64_t>(how.number(groups.elements[i]) & ~(groups.width - 1)) * inner;
+      T* to = out + static_cast<int64_t>(how.key(groups.elements[i]) & ~(groups.width - 1)) * inner;
       for (; i < last; ++i) {
-        const auto place = static_cast<uint32_t>(how.number(groups.elements[i]) & (groups.width - 1));
+        const auto place = static_cast<uint32_t>(how.key(groups.elements[i]) & (groups.width - 1));
         const T* from = values + how.position(groups.elements[i]) * inner;
         A* sum = sums.get() + place * inner;
         for (int64_t j = 0; j < inner; ++j) sum[j] = plus<A>(sum[j], from[j]);
         marks.set(place);
       }
       marks.expect(0, static_cast<uint32_t>(width - 1));
-      marks.take([&](uint32_t first, uint64_t bits) {
+      marks.drain([&](uint32_t first, uint64_t bits) {
         for (; bits != 0; bits &= bits - 1) {
           const int64_t at = (first + __builtin_ctzll(bits)) * inner;
           for (int64_t j = at; j < at + inner; ++j)
@@ -75,7 +75,7 @@ void set_in(const Elements& e, int64_t inner, T* out) {
 }
 
 template <class T>
-void pick(const Elements& e, const Numbers& wanted, int64_t inner, T* out) {
+void gather(const Elements& e, const Numbers& wanted, int64_t inner, T* out) {
   const T* v = e.parts.values.data<const T>();
   parallel_for(wanted.n, grain(inner), [&](int64_t begin, int64_t end) {
     uint64_t before = 0;
@@ -108,7 +108,7 @@ void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, b
     return;
   }
   Elements e{{contiguous(op, from.indices), contiguous(op, from.values)}, {}};
-  e.numbers = number(op, e.parts.indices, sizes, true);
+  e.numbers = compute_keys(op, e.parts.indices, sizes, true);
   const bool grouped = !e.numbers.strict && e.numbers.shift >= 0 && inner > 0;
   const Groups groups = grouped ? partition(op, e.numbers) : Groups{};
   const bool dense =
@@ -126,8 +126,8 @@ void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, b
 
 void gather(Ops& op, const Tensor& out, const Coo& from, Ints sparse_sizes, const Tensor& at) {
   const Elements e = elements(op, from, sparse_sizes);
-  const Numbers wanted = number(op, contiguous(op, at), sparse_sizes, false);
-  dispatch_size(out.dtype(), [&](auto tag) { pick(e, wanted, inner_of(from.values), out.data<tn_type(tag)>()); });
+  const Numbers wanted = compute_keys(op, contiguous(op, at), sparse_sizes, false);
+  dispatch_size(out.dtype(), [&](auto tag) { gather(e, wanted, inner_of(from.values), out.data<tn_type(tag)>()); });
 }
 
 }  // namespace tenon::coo::loops

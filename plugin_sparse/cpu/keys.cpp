@@ -9,16 +9,16 @@
 namespace tenon::coo::loops {
 namespace {
 
-constexpr int64_t kNumbered = 4096;  // elements a block, when they are numbered
-constexpr int64_t kSorted = 65536;   // the least a block, when they are sorted
-constexpr int64_t kMostBlocks = 64;  // of a sort: each has counters
+constexpr int64_t kNumbered = 4096;  // elements per block, when keys are computed
+constexpr int64_t kSorted = 65536;   // minimum of elements per block, when keys are sorted
+constexpr int64_t kMaxBlocks = 64;   // of a sort: each has counters
 constexpr int64_t kCompared = 256;   // fewer are sorted by comparison
-constexpr int kDigit = 8;            // bits: as many places are written at a time as the first cache has lines for
+constexpr int kDigit = 8;            // bits: as many streams are written at a time as the first cache has lines for
 
 int width_of(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-[[noreturn]] void refuse(const int64_t* indices, int64_t n, Ints sizes) {
+[[noreturn]] void throw_bad_index(const int64_t* indices, int64_t n, Ints sizes) {
   for (int64_t d = 0; d < sizes.size(); ++d) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = indices[d * n + i];
@@ -30,11 +30,11 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
   throw Error(TN_ERROR_INDEX, "indices changed while they were read");
 }
 
-// The sign of what is or-ed tells whether any is negative, which vectors of every instruction set can compute.
+// The sign bit of the bitwise or tells whether any is negative; every instruction set vectorizes this.
 bool negative(uint64_t v) { return static_cast<int64_t>(v) < 0; }
 
 // Numbers of columns [begin, end) of n; false where an index is outside of sizes.
-bool number_block(const int64_t* indices, int64_t n, Ints sizes, int64_t begin, int64_t end, uint64_t* out) {
+bool key_block(const int64_t* indices, int64_t n, Ints sizes, int64_t begin, int64_t end, uint64_t* out) {
   uint64_t signs = 0;
   if (sizes.empty()) std::fill(out, out + (end - begin), uint64_t{0});
   for (int64_t d = 0; d < sizes.size(); ++d) {
@@ -49,16 +49,16 @@ bool number_block(const int64_t* indices, int64_t n, Ints sizes, int64_t begin, 
   return !negative(signs);
 }
 
-// What is known of all numbers, put together from blocks in any order.
-struct Facts {
+// Flags of all keys, combined from blocks in any order.
+struct KeyFlags {
   std::atomic<uint64_t> differing{0};
   std::atomic<bool> ascending{true}, strict{true}, bad{false};
 };
 
 uint64_t digit_source(uint64_t e) { return e; }
-uint64_t digit_source(const Pair& e) { return e.number; }
+uint64_t digit_source(const Pair& e) { return e.key; }
 
-// The digit of each element, counted a block; counters become where the block's next element of a digit goes.
+// The digit of each element, counted per block; prefix sums turn the counters into output positions.
 template <class E>
 struct Pass {
   const E* from;
@@ -88,7 +88,7 @@ struct Pass {
   }
 };
 
-// By the differing bits, from the lowest up, which leaves what is equal in its order. Either a or b is returned.
+// Radix sort by the differing bits, from the lowest up; stable. Returns a or b.
 template <class E>
 const E* radix(E* a, E* b, int64_t n, uint64_t differing) {
   if (differing == 0) return a;
@@ -98,7 +98,7 @@ const E* radix(E* a, E* b, int64_t n, uint64_t differing) {
   }
   const int low = __builtin_ctzll(differing), bits = width_of(differing) - low;
   const int passes = (bits + kDigit - 1) / kDigit, width = (bits + passes - 1) / passes;
-  const int64_t block = std::max(kSorted, divide_up(n, kMostBlocks));
+  const int64_t block = std::max(kSorted, divide_up(n, kMaxBlocks));
   std::vector<int64_t> counts(static_cast<std::size_t>(divide_up(n, block)) << width);
   for (int p = 0; p < passes; ++p) {
     Pass<E>{a, b, n, block, low + p * width, width, counts}.run();
@@ -109,20 +109,21 @@ const E* radix(E* a, E* b, int64_t n, uint64_t differing) {
 
 }  // namespace
 
-Numbers number(Ops& op, const Tensor& indices, Ints sizes, bool positions) {
+Numbers compute_keys(Ops& op, const Tensor& indices, Ints sizes, bool positions) {
   const int64_t n = indices.size(1), *at = indices.data<const int64_t>();
-  uint64_t most = 1;
-  for (int64_t s : sizes) most *= static_cast<uint64_t>(std::max<int64_t>(s, 1));
-  const int place = positions ? width_of(static_cast<uint64_t>(std::max<int64_t>(n - 1, 0))) : 0;
-  Numbers out{scratch<uint64_t>(op, n), n, width_of(most - 1) + place > 64 ? -1 : place, 0, true, true};
-  Facts facts;
+  uint64_t count = 1;
+  for (int64_t s : sizes) count *= static_cast<uint64_t>(std::max<int64_t>(s, 1));
+  const int position_bits = positions ? width_of(static_cast<uint64_t>(std::max<int64_t>(n - 1, 0))) : 0;
+  Numbers out{
+      scratch<uint64_t>(op, n), n, width_of(count - 1) + position_bits > 64 ? -1 : position_bits, 0, true, true};
+  KeyFlags flags;
   uint64_t first = 0;
-  if (n > 0 && !number_block(at, n, sizes, 0, 1, &first)) refuse(at, n, sizes);
+  if (n > 0 && !key_block(at, n, sizes, 0, 1, &first)) throw_bad_index(at, n, sizes);
   parallel_for(n, kNumbered, [&](int64_t begin, int64_t end) {
     uint64_t *w = out.words + begin, before = 0, differing = 0;
     const int64_t m = end - begin;
-    bool bad = !number_block(at, n, sizes, begin, end, w);
-    if (begin > 0) bad |= !number_block(at, n, sizes, begin - 1, begin, &before);
+    bool bad = !key_block(at, n, sizes, begin, end, w);
+    if (begin > 0) bad |= !key_block(at, n, sizes, begin - 1, begin, &before);
     uint64_t steps = begin > 0 ? w[0] - before : 1, less = steps - 1;  // numbers are below 2^63
     for (int64_t i = 1; i < m; ++i) {
       steps |= w[i] - w[i - 1];
@@ -130,15 +131,15 @@ Numbers number(Ops& op, const Tensor& indices, Ints sizes, bool positions) {
     }
     for (int64_t i = 0; i < m; ++i) differing |= w[i] ^ first;
     for (int64_t i = 0; out.shift > 0 && i < m; ++i) w[i] = w[i] << out.shift | static_cast<uint64_t>(begin + i);
-    facts.differing.fetch_or(differing, std::memory_order_relaxed);
-    if (negative(steps)) facts.ascending.store(false, std::memory_order_relaxed);
-    if (negative(less)) facts.strict.store(false, std::memory_order_relaxed);
-    if (bad) facts.bad.store(true, std::memory_order_relaxed);
+    flags.differing.fetch_or(differing, std::memory_order_relaxed);
+    if (negative(steps)) flags.ascending.store(false, std::memory_order_relaxed);
+    if (negative(less)) flags.strict.store(false, std::memory_order_relaxed);
+    if (bad) flags.bad.store(true, std::memory_order_relaxed);
   });
-  if (facts.bad) refuse(at, n, sizes);
-  out.differing = facts.differing;
-  out.ascending = facts.ascending;
-  out.strict = facts.strict;
+  if (flags.bad) throw_bad_index(at, n, sizes);
+  out.differing = flags.differing;
+  out.ascending = flags.ascending;
+  out.strict = flags.strict;
   return out;
 }
 
@@ -166,7 +167,7 @@ const Pair* sort_wide(Ops& op, const Numbers& numbers) {
 
 Groups partition(Ops& op, const Numbers& numbers) {
   const int shift = std::max(0, width_of(numbers.differing) - kDigit);
-  const int64_t n = numbers.n, block = std::max(kSorted, divide_up(n, kMostBlocks));
+  const int64_t n = numbers.n, block = std::max(kSorted, divide_up(n, kMaxBlocks));
   std::vector<int64_t> counts(static_cast<std::size_t>(divide_up(n, block)) << kDigit);
   auto* to = scratch<uint64_t>(op, n);
   Pass<uint64_t>{numbers.words, to, n, block, numbers.shift + shift, kDigit, counts}.run();

@@ -14,20 +14,21 @@ Coo coalesce(Ops& op, const Tensor& indices, const Tensor& values, Ints sizes);
 void product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& dense, const Scalar& alpha,
              const Tensor& start);
 
-// a + b of tensors without duplicates, in order: again such a tensor. False if they are not what they claim to be.
+// a + b of tensors without duplicates, in order; the result is one, too. False if an operand is not coalesced although
+// its flag says so.
 bool merge(Ops& op, const Coo& a, const Coo& b, Ints sizes, Coo& sum);
 
-// a * b by elements, of the like: the elements that both have.
+// a * b by elements, of coalesced tensors: the intersection of their elements.
 bool intersect(Ops& op, const Coo& a, const Coo& b, Ints sizes, Coo& product);
 
 // The product of matrices of sizes [m, k] and [k, n]: each element once, in order, its terms added in the order of a's.
-// False of more elements than it can tell apart.
+// False if there are too many elements.
 bool matmul(Ops& op, const Coo& a, const Coo& b, Ints sizes_a, Ints sizes_b, Coo& product);
 
-// out += alpha * the tensor, or with `set` out = it, on contiguous out.
+// out += alpha * the tensor, or with `set` out = the tensor; out is contiguous.
 void scatter(Ops& op, const Tensor& out, const Coo& from, const Scalar& alpha, bool set);
 
-// The rows of values at columns of indices, 0 where `from` has none.
+// The rows of values at columns of indices, 0 if `from` has no such element.
 void gather(Ops& op, const Tensor& out, const Coo& from, Ints sparse_sizes, const Tensor& at);
 
 inline bool share_memory(const Tensor& a, const Tensor& b) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Which places of a dense row of sums are in use, told in order.
+// Which entries of a dense row of sums are in use, in order.
 #pragma once
 
 #include <algorithm>
@@ -10,41 +10,41 @@
 
 namespace tenon::coo::loops {
 
-// A sum of no terms: any number is itself, added to it.
+// A sum of no terms: the neutral element of addition.
 template <class A>
 inline constexpr A kNoTerm = std::is_floating_point_v<A> ? A(-0.0) : A(0);
 
-// A bit for each place of a dense row, and one for each word of these that is not 0.
+// One bit per entry of a dense row, and one per word of these bits that is not 0.
 class Marks {
  public:
   explicit Marks(int64_t width)
       : low_(static_cast<std::size_t>(width / 64 + 1)), high_(static_cast<std::size_t>(width / 4096 + 1)) {}
 
-  // Places from a to b may be set.
+  // Entries from a to b may be set.
   void expect(uint32_t a, uint32_t b) {
-    least_ = std::min(least_, a / 4096);
-    most_ = std::max(most_, b / 4096);
+    min_ = std::min(min_, a / 4096);
+    max_ = std::max(max_, b / 4096);
   }
   void set(uint32_t c) {
     low_[c / 64] |= uint64_t{1} << c % 64;
     high_[c / 4096] |= uint64_t{1} << c / 64 % 64;
   }
-  // f(first place, bits) of the words that are not 0, in order. None is set behind it.
+  // f(first entry, bits) of the words that are not 0, in order; clears all bits.
   template <class F>
-  void take(F&& f) {
-    for (uint32_t h = least_; h <= most_; ++h) {
+  void drain(F&& f) {
+    for (uint32_t h = min_; h <= max_; ++h) {
       for (uint64_t rest = std::exchange(high_[h], 0); rest != 0; rest &= rest - 1) {
         const uint32_t w = h * 64 + static_cast<uint32_t>(__builtin_ctzll(rest));
         f(w * 64, std::exchange(low_[w], 0));
       }
     }
-    least_ = UINT32_MAX;
-    most_ = 0;
+    min_ = UINT32_MAX;
+    max_ = 0;
   }
 
  private:
   std::vector<uint64_t> low_, high_;
-  uint32_t least_ = UINT32_MAX, most_ = 0;  // words of high_
+  uint32_t min_ = UINT32_MAX, max_ = 0;  // words of high_
 };
 
 }  // namespace tenon::coo::loops

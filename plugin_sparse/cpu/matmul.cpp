@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The product of two sparse matrices by rows (Gustavson): the rows of b that a row of a picks are added up in a dense
-// row, where marks tell which columns have a sum. One pass counts these and one writes them, so that nothing but the
-// result grows with the number of terms. A row is one thread's, and its terms are added in the order of a's elements.
+// The product of two sparse matrices by rows (Gustavson): the rows of b that the elements of a row of a select are
+// added up in a dense row, where marks tell which columns have a sum. One pass counts these and one writes them, so
+// that nothing but the result grows with the number of terms. A row belongs to one thread, and its terms are added in
+// the order of a's elements.
 #include <algorithm>
 #include <utility>
 
@@ -13,13 +14,13 @@
 namespace tenon::coo::loops {
 namespace {
 
-constexpr int64_t kTerms = 262144;  // the least a block
+constexpr int64_t kTerms = 262144;  // minimum per block
 constexpr int64_t kAhead = 8;       // elements of a whose rows of b are fetched early
 constexpr int64_t kTable = 4096;    // entries that a table may always have
 
-constexpr int64_t kPart = 8;  // of b, whose picked rows are taken out if they are less
+constexpr int64_t kPart = 8;  // if less than 1/kPart of b is used, its rows are gathered first
 
-// Whether a table of all rows or columns is worth its memory.
+// Whether a table of all rows or columns is small enough.
 bool few(int64_t size, int64_t elements) { return size <= std::min<int64_t>(kTable + 4 * elements, UINT32_MAX); }
 
 // b by columns that fit a dense row: its own, or the ranks of those that occur.
@@ -44,13 +45,13 @@ Columns own_columns(Ops& op, const Numbers& b, int64_t width) {
 
 Columns ranked_columns(Ops& op, const Tensor& indices, int64_t width) {
   const Tensor row = op("unsqueeze", {value(op.row(indices, 1)), value(int64_t{0})});
-  const Numbers numbers = number(op, row, Ints(&width, 1), true);
+  const Numbers numbers = compute_keys(op, row, Ints(&width, 1), true);
   auto* of = scratch<uint32_t>(op, numbers.n);
   auto* names = scratch<int64_t>(op, numbers.n);
   const int64_t ranks = in_order(op, numbers, [&](auto how, const auto* elements) {
     int64_t rank = -1;
     for (int64_t i = 0; i < numbers.n; ++i) {
-      const auto name = static_cast<int64_t>(how.number(elements[i]));
+      const auto name = static_cast<int64_t>(how.key(elements[i]));
       if (rank < 0 || names[rank] != name) names[++rank] = name;
       of[how.position(elements[i])] = static_cast<uint32_t>(rank);
     }
@@ -83,15 +84,15 @@ class Rows {
   int64_t* begins_;
 };
 
-// a by rows that have elements, and what these pick.
-struct Picks {
-  std::vector<int64_t> row, first;  // number of each row, its first element; of `first` also the end
+// The non-empty rows of a, and the rows of b that their elements select.
+struct GatheredRows {
+  std::vector<int64_t> row, first;  // index of each row, its first element; of `first` also the end
   int64_t* begin;                   // of the elements of b, for each element of a
   int64_t* before;                  // terms of the elements of a before each, and all
 };
 
-Picks picks(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
-  Picks out{{}, {}, scratch<int64_t>(op, a.n), scratch<int64_t>(op, a.n + 1)};
+GatheredRows gathered_rows(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
+  GatheredRows out{{}, {}, scratch<int64_t>(op, a.n), scratch<int64_t>(op, a.n + 1)};
   const auto k = static_cast<uint64_t>(width);
   out.before[0] = 0;
   parallel_for(a.n, grain(1), [&](int64_t begin, int64_t end) {
@@ -114,8 +115,8 @@ Picks picks(Ops& op, const Numbers& a, int64_t width, const Rows& rows) {
   return out;
 }
 
-// The rows of b that are picked, each once.
-Coo picked(Ops& op, const Picks& p, int64_t elements, const Coo& b) {
+// The selected rows of b, each once.
+Coo gather(Ops& op, const GatheredRows& p, int64_t elements, const Coo& b) {
   std::vector<std::pair<int64_t, int64_t>> rows;  // where they begin and end
   for (int64_t i = 0; i < elements; ++i) {
     if (p.before[i] < p.before[i + 1]) rows.emplace_back(p.begin[i], p.begin[i] + p.before[i + 1] - p.before[i]);
@@ -129,11 +130,11 @@ Coo picked(Ops& op, const Picks& p, int64_t elements, const Coo& b) {
   for (const auto& [begin, end] : rows) {
     for (int64_t i = begin; i < end; ++i) *to++ = i;
   }
-  return {op.pick(b.indices, 1, at), op.pick(b.values, 0, at)};
+  return {op.index_select(b.indices, 1, at), op.index_select(b.values, 0, at)};
 }
 
 // Rows before each block, and all: blocks have about as many terms.
-std::vector<std::size_t> blocks_of(const Picks& p, int64_t terms) {
+std::vector<std::size_t> blocks_of(const GatheredRows& p, int64_t terms) {
   std::vector<std::size_t> cuts{0};
   int64_t from = 0;
   for (std::size_t r = 1; r < p.row.size(); ++r) {
@@ -146,14 +147,14 @@ std::vector<std::size_t> blocks_of(const Picks& p, int64_t terms) {
   return cuts;
 }
 
-// Both matrices as the loops want them.
+// Both matrices in the form that the loops use.
 struct Work {
-  const Picks& a;
+  const GatheredRows& a;
   const Columns& b;
   int64_t elements;  // of a
 
-  // Whose rows of b are wanted soon.
-  int64_t soon(int64_t i) const { return a.begin[std::min(i + kAhead, elements - 1)]; }
+  // Where the rows of b begin that an element some steps ahead selects, for prefetching.
+  int64_t prefetch_begin(int64_t i) const { return a.begin[std::min(i + kAhead, elements - 1)]; }
 
   // term(element of a, of b, column) for each term of a row, whose columns are marked.
   template <class Term>
@@ -161,7 +162,7 @@ struct Work {
     for (int64_t i = a.first[row]; i < a.first[row + 1]; ++i) {
       const int64_t begin = a.begin[i], end = begin + a.before[i + 1] - a.before[i];
       if (begin == end) continue;
-      __builtin_prefetch(b.of + soon(i));
+      __builtin_prefetch(b.of + prefetch_begin(i));
       marks.expect(b.of[begin], b.of[end - 1]);
       for (int64_t j = begin; j < end; ++j) {
         marks.set(b.of[j]);
@@ -177,7 +178,7 @@ void count_rows(const Work& w, std::size_t begin, std::size_t end, int64_t* coun
   for (std::size_t row = begin; row < end; ++row) {
     w.mark(row, marks, [](int64_t, int64_t, uint32_t) {});
     int64_t n = 0;
-    marks.take([&](uint32_t, uint64_t bits) { n += __builtin_popcountll(bits); });
+    marks.drain([&](uint32_t, uint64_t bits) { n += __builtin_popcountll(bits); });
     counts[row] = n;
   }
 }
@@ -197,7 +198,7 @@ struct Sums {
     for (std::size_t row = begin; row < end; ++row) {
       w.mark(row, marks, [&](int64_t i, int64_t j, uint32_t c) { sums[c] = plus<A>(sums[c], times<A>(a[i], b[j])); });
       int64_t at = first[row];
-      marks.take([&](uint32_t from, uint64_t bits) {
+      marks.drain([&](uint32_t from, uint64_t bits) {
         for (; bits != 0; bits &= bits - 1, ++at) {
           const uint32_t c = from + static_cast<uint32_t>(__builtin_ctzll(bits));
           columns[at] = w.b.names ? w.b.names[c] : int64_t{c};
@@ -224,9 +225,9 @@ bool matmul(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes_a, Ints 
   if (b.numbers.n > UINT32_MAX) return false;
   product = parts(op, a.parts, 0);
   if (a.numbers.n == 0 || b.numbers.n == 0) return true;
-  const Picks p = picks(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
+  const GatheredRows p = gathered_rows(op, a.numbers, k, Rows(op, b.numbers, k, n, few(k, a.numbers.n + b.numbers.n)));
   if (p.before[a.numbers.n] < b.numbers.n / kPart)
-    return matmul(op, a.parts, picked(op, p, a.numbers.n, b.parts), sizes_a, sizes_b, product);
+    return matmul(op, a.parts, gather(op, p, a.numbers.n, b.parts), sizes_a, sizes_b, product);
   const Columns columns = few(n, b.numbers.n) ? own_columns(op, b.numbers, n) : ranked_columns(op, b.parts.indices, n);
   const Work work{p, columns, a.numbers.n};
   const std::vector<std::size_t> cuts = blocks_of(p, std::max(kTerms, 4 * columns.width));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The sum and the product by elements of two tensors whose elements are in order, each once: one pass finds what each
-// element of the result is made of, one writes it.
+// The sum and the product by elements of two tensors whose elements are in order, each once: one pass finds the
+// operands of each element of the result, one writes it.
 #include <algorithm>
 
 #include "plugin_sparse/cpu/keys.h"
@@ -13,12 +13,12 @@ namespace {
 constexpr int64_t kBlock = 32768;  // elements of both
 enum From : uint8_t { kA = 1, kB = 2 };
 
-// How many of each lie before.
+// How many elements of each come before.
 struct Place {
   int64_t a, b;
 };
 
-// So that all before are lower than all behind, and an element that both have is not cut in two.
+// A split at which all keys before are lower than all after it; an element that both have is not split.
 Place place_of(const Numbers& a, const Numbers& b, int64_t before) {
   int64_t low = std::max<int64_t>(0, before - b.n), high = std::min(before, a.n);
   while (low < high) {
@@ -33,7 +33,7 @@ Place place_of(const Numbers& a, const Numbers& b, int64_t before) {
   return {low, rest + cut};
 }
 
-// Two runs on the way: an element of either or of both at a step, without a branch.
+// Two runs being merged: each step consumes an element of one or of both, without a branch.
 struct Runs {
   const uint64_t *x, *y, *x_end, *y_end;
   Runs(const Numbers& a, const Numbers& b, Place from, Place to)
@@ -58,7 +58,7 @@ struct Origins : Runs {
   }
 };
 
-// Where the elements of both that are equal lie.
+// Positions of the elements that both have.
 struct Common : Runs {
   using Out = Place;
   const uint64_t *a, *b;
@@ -75,8 +75,8 @@ struct Common : Runs {
   void finish() {}
 };
 
-// Both halves of a block at a time, as a step waits for the one before it; how many elements they gave to `out`, where
-// `room` is for those of the elements before a place.
+// Both halves of a block at a time, since each step depends on the one before. Returns how many elements were written
+// to `out`; `room` gives the space for the elements before a split.
 template <class Merge, class Room>
 int64_t merge_between(const Numbers& a, const Numbers& b, Place from, Place to, typename Merge::Out* out, Room&& room) {
   const Place half = place_of(a, b, from.a + from.b + (to.a + to.b - from.a - from.b) / 2);
@@ -101,7 +101,7 @@ struct Cuts {
   int64_t blocks() const { return static_cast<int64_t>(places.size()) - 1; }
 };
 
-// pass(begin and end of a block) gives the number of its elements.
+// pass(begin and end of a block) returns the number of its elements.
 template <class F>
 Cuts cut(const Numbers& a, const Numbers& b, F&& pass) {
   const int64_t n = a.n + b.n, blocks = (n + kBlock - 1) / kBlock;
@@ -142,7 +142,7 @@ void each(const Plan& plan, int64_t block, F&& f) {
   }
 }
 
-// p if take, else q, without a branch: which of two it is cannot be foreseen.
+// p if take, else q, without a branch, which could not be predicted.
 template <class T>
 const T* select(bool take, const T* p, const T* q) {
   const auto x = reinterpret_cast<uintptr_t>(p), y = reinterpret_cast<uintptr_t>(q);
@@ -197,7 +197,7 @@ void write_products(const Place* common, int64_t begin, int64_t end, const Coo& 
   }
 }
 
-// Both in one piece, and their numbers.
+// Both tensors, contiguous, and their keys.
 struct Two {
   Coo a, b;
   Numbers x, y;
@@ -207,7 +207,7 @@ struct Two {
 Two two(Ops& op, const Coo& given_a, const Coo& given_b, Ints sizes) {
   const Coo a{contiguous(op, given_a.indices), contiguous(op, given_a.values)};
   const Coo b{contiguous(op, given_b.indices), contiguous(op, given_b.values)};
-  return {a, b, number(op, a.indices, sizes, false), number(op, b.indices, sizes, false)};
+  return {a, b, compute_keys(op, a.indices, sizes, false), compute_keys(op, b.indices, sizes, false)};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums of rows of a dense matrix. A row of the result is one thread's; its elements are kept in registers while the
-// terms of the row are added in their order. Nothing is fused: every instruction set gives the same bits.
+// Sums of rows of a dense matrix. A row of the result belongs to one thread; its elements are kept in registers while
+// the terms of the row are added in their order. Nothing is fused: every instruction set gives the same bits.
 #include "plugin_sparse/cpu/product.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace tenon::coo::loops::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kAhead = 16;     // terms whose rows are fetched early
-constexpr int64_t kFetched = 512;  // bytes of such a row; the processor sees the rest coming
+constexpr int64_t kFetched = 512;  // bytes of such a row; the hardware prefetcher gets the rest
 constexpr int64_t kRun = 64;       // elements of a row that are summed at a time where they are not vectors
 
 // Terms [begin, end), all of `row`; columns [c, c + n) of the matrices.
@@ -32,7 +32,7 @@ struct Row {
   compute_t<T> alpha;
   int64_t begin, end, row;
 
-  HWY_INLINE const T* picked(int64_t i) const { return dense + p.columns[i] * p.k; }
+  HWY_INLINE const T* dense_row(int64_t i) const { return dense + p.columns[i] * p.k; }
 };
 
 template <class T>
@@ -40,7 +40,7 @@ HWY_INLINE void sum_one(const Row<T>& r, int64_t c) {
   using A = compute_t<T>;
   A sum = r.start ? A(r.start[r.row * r.p.k + c]) : A(0);
   for (int64_t i = r.begin; i < r.end; ++i)
-    sum = plus<A>(sum, times<A>(times<A>(r.values[i], r.alpha), r.picked(i)[c]));
+    sum = plus<A>(sum, times<A>(times<A>(r.values[i], r.alpha), r.dense_row(i)[c]));
   r.out[r.row * r.p.k + c] = T(sum);
 }
 
@@ -51,7 +51,7 @@ HWY_INLINE void sum_run(const Row<T>& r, int64_t c, int64_t n) {
   for (int64_t j = 0; j < n; ++j) sum[j] = r.start ? A(r.start[r.row * r.p.k + c + j]) : A(0);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const A factor = times<A>(r.values[i], r.alpha);
-    const T* x = r.picked(i) + c;
+    const T* x = r.dense_row(i) + c;
     for (int64_t j = 0; j < n; ++j) sum[j] = plus<A>(sum[j], times<A>(factor, x[j]));
   }
   for (int64_t j = 0; j < n; ++j) r.out[r.row * r.p.k + c + j] = T(sum[j]);
@@ -66,13 +66,13 @@ HWY_INLINE void sum_vectors(const Row<T>& r, int64_t c) {
   for (int v = 0; v < N; ++v) sum[v] = r.start ? hn::LoadU(d, r.start + at + v * lanes) : hn::Zero(d);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const auto factor = hn::Set(d, r.values[i] * r.alpha);
-    const T* x = r.picked(i) + c;
+    const T* x = r.dense_row(i) + c;
 #pragma GCC unroll 8
     for (int v = 0; v < N; ++v) sum[v] = hn::Add(sum[v], hn::Mul(factor, hn::LoadU(d, x + v * lanes)));
   }
 #pragma GCC unroll 8
   for (int v = 0; v < N; ++v) {
-    if (r.p.past_caches)
+    if (r.p.non_temporal)
       hn::Stream(sum[v], d, r.out + at + v * lanes);
     else
       hn::StoreU(sum[v], d, r.out + at + v * lanes);
@@ -123,7 +123,7 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
     empty_rows<T>(p, next, r.row);
     do {
       if (static_cast<uint64_t>(p.columns[r.end]) >= static_cast<uint64_t>(p.width)) return Outcome::OutOfRange;
-      // Of a column that nobody has checked: an address that is not read.
+      // The column is not checked yet: the address is prefetched only, not read.
       const auto ahead =
           reinterpret_cast<uintptr_t>(dense) + static_cast<uintptr_t>(p.columns[std::min(r.end + kAhead, p.n - 1)]) *
                                                    static_cast<uintptr_t>(p.k) * sizeof(T);
@@ -133,7 +133,7 @@ HWY_INLINE Outcome rows_between(const Product& p, Cut a, Cut b) {
     next = r.row + 1;
   }
   empty_rows<T>(p, next, b.row);
-  if (p.past_caches) hwy::FlushStream();
+  if (p.non_temporal) hwy::FlushStream();
   return Outcome::Done;
 }
 
@@ -153,15 +153,15 @@ TENON_EXPORT(product_between);
 
 namespace {
 
-constexpr int64_t kElements = 262144;      // multiplied by a block
-constexpr int64_t kPastCaches = 32 << 20;  // bytes of a result that no cache holds until it is read
+constexpr int64_t kElements = 262144;            // multiplied by a block
+constexpr int64_t kNonTemporalBytes = 32 << 20;  // bytes; a larger result leaves the caches before it is read
 
-// Rows and terms before it add up to `work` or, if that is within a row, more. Of rows that do not ascend, anything.
+// Rows and terms before it add up to `work` or, if that is within a row, more. If rows do not ascend, any value.
 Cut cut_at(const Product& p, int64_t work) {
   int64_t low = 0, high = p.n;
   while (low < high) {
     const int64_t mid = low + (high - low) / 2;
-    if (p.rows[mid] < work - mid)  // no sum: nobody has checked the row
+    if (p.rows[mid] < work - mid)  // not a sum, which might overflow: the row is not checked yet
       low = mid + 1;
     else
       high = mid;
@@ -196,7 +196,7 @@ Outcome run(const Product& p) {
 // The terms by rows, those of a row in their order.
 Terms by_rows(Ops& op, const Terms& t, int64_t height) {
   const int64_t n = t.rows.numel(), shape[] = {1, n};
-  const Numbers numbers = number(op, op("view", {value(t.rows), value(Ints(shape, 2))}), Ints(&height, 1), true);
+  const Numbers numbers = compute_keys(op, op("view", {value(t.rows), value(Ints(shape, 2))}), Ints(&height, 1), true);
   const Terms out{op.empty(t.rows.sizes(), kInt64, t.rows.device()), op.empty(t.rows.sizes(), kInt64, t.rows.device()),
                   op.empty(t.rows.sizes(), t.values.dtype(), t.rows.device())};
   in_order(op, numbers, [&](auto how, const auto* elements) {
@@ -207,7 +207,7 @@ Terms by_rows(Ops& op, const Terms& t, int64_t height) {
       parallel_for(n, grain(1), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t from = how.position(elements[i]);
-          out.rows.data<int64_t>()[i] = static_cast<int64_t>(how.number(elements[i]));
+          out.rows.data<int64_t>()[i] = static_cast<int64_t>(how.key(elements[i]));
           out.columns.data<int64_t>()[i] = columns[from];
           out.values.data<T>()[i] = values[from];
         }
@@ -233,7 +233,7 @@ Product product_of(const Tensor& out, const Terms& t, const Tensor& dense, const
           out.data<void>(),
           out.dtype(),
           alpha,
-          lines && bytes >= kPastCaches};
+          lines && bytes >= kNonTemporalBytes};
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Product {
   void* out;
   sdk::DType dtype;
   sdk::Scalar alpha;
-  bool past_caches;  // written around the caches
+  bool non_temporal;  // written with non-temporal stores
 };
 
 // Rows and terms before this one belong to other blocks.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Making sparse tensors of their parts. An index is checked here, once; those that nobody checked are found by the
-// loops in host memory, which look at each index that they use, and by the ops that the other kernels call.
+// Construction from components. An index is checked here, once; unchecked ones are found by the loops in host memory,
+// which check each index that they use, and by the operators that the other kernels call.
 #include <algorithm>
 #include <limits>
 
@@ -53,14 +53,14 @@ void check_range(Ops& op, const Tensor& indices, Ints sizes) {
     return;
   }
   const int64_t columns = 1;
-  const std::vector<int64_t> least = op.read(op("amin", {value(indices), value(Ints(&columns, 1))})),
-                             most = op.read(op("amax", {value(indices), value(Ints(&columns, 1))}));
-  for (std::size_t d = 0; d < least.size(); ++d) {
+  const std::vector<int64_t> min_index = op.read(op("amin", {value(indices), value(Ints(&columns, 1))})),
+                             max_index = op.read(op("amax", {value(indices), value(Ints(&columns, 1))}));
+  for (std::size_t d = 0; d < min_index.size(); ++d) {
     const int64_t size = sizes[static_cast<int64_t>(d)];
-    if (least[d] < 0) throw Error(TN_ERROR_VALUE, "found negative index ", least[d], " for dim ", int64_t(d));
-    if (most[d] >= size)
+    if (min_index[d] < 0) throw Error(TN_ERROR_VALUE, "found negative index ", min_index[d], " for dim ", int64_t(d));
+    if (max_index[d] >= size)
       throw Error(TN_ERROR_VALUE, "size is inconsistent with indices: for dim ", int64_t(d), ", size is ", size,
-                  " but found index ", most[d]);
+                  " but found index ", max_index[d]);
   }
 }
 
@@ -78,16 +78,16 @@ tn_status sparse_coo_tensor(Call& call, Tensor, Tensor indices, Tensor values, I
   check_parts(indices, values, sizes);
   Ops op(call);
   if (!check) {
-    give(call, 0, indices, values, coalesced);
+    set_output(call, 0, indices, values, coalesced);
     return TN_OK;
   }
-  // Expanded parts claim more elements than there is memory, and a write would be one to many of them.
+  // Expanded components have more elements than memory, and one write would change many of them.
   const auto own = [&](const Tensor& t) {
     return t.abi()->flags & TN_TENSOR_OVERLAPPING ? op("contiguous", {value(t)}) : t;
   };
   const Tensor at = own(indices), v = own(values);
   check_range(op, at, sizes);
-  give(call, 0, at, v, coalesced);
+  set_output(call, 0, at, v, coalesced);
   return TN_OK;
 }
 TN_KERNEL(_sparse_coo_tensor, sparse_coo_tensor, layouts("strided|sparse_coo").mixed_dtypes().any_strides());
@@ -96,13 +96,13 @@ tn_status with_values(Call& call, Tensor, Tensor self, Tensor values) {
   const std::vector<int64_t> sizes = value_sizes(nnz(self), self.sizes(), sparse_dim(self));
   if (!std::equal(sizes.begin(), sizes.end(), values.sizes().begin(), values.sizes().end()))
     throw Error(TN_ERROR_VALUE, "expected values of ", span(sizes), ", got a tensor of ", values.sizes());
-  give(call, 0, indices(self), values, coalesced(self));
+  set_output(call, 0, indices(self), values, coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(_with_values, with_values, layouts("sparse_coo,strided").mixed_dtypes().any_strides());
 
 tn_status mark(Call& call, Tensor, Tensor self, bool coalesced) {
-  give(call, 0, indices(self), values(self), coalesced);
+  set_output(call, 0, indices(self), values(self), coalesced);
   return TN_OK;
 }
 TN_KERNEL(_coalesced, mark, layouts("sparse_coo").any_strides());
@@ -116,7 +116,7 @@ tn_status shared_values(Call& call, Tensor out, Tensor self) {
 }
 TN_KERNEL(_shared_values, shared_values, layouts("sparse_coo").any_strides());
 
-// Of parts that may come out of a file: nothing of them is believed.
+// The components may come from a file: nothing is trusted.
 tn_status from_components(Call& call, Tensor, TensorList parts, Ints sizes, int64_t flags, std::optional<Layout>) {
   if (parts.size() != 2 || !parts[0].defined() || !parts[1].defined())
     throw Error(TN_ERROR_VALUE, "expected indices and values, got ", parts.size(), " components");
@@ -126,29 +126,29 @@ tn_status from_components(Call& call, Tensor, TensorList parts, Ints sizes, int6
   check_range(op, at, sizes);
   if ((flags & kCoalesced) && !in_order(op, op.keys(at, Ints(sizes.data(), at.size(0)))))
     throw Error(TN_ERROR_VALUE, "the tensor is said to be coalesced, but its indices are not in order or not distinct");
-  give(call, 0, at, v, flags & kCoalesced);
+  set_output(call, 0, at, v, flags & kCoalesced);
   return TN_OK;
 }
 TN_KERNEL(_from_components, from_components, layouts("strided|sparse_coo").mixed_dtypes().any_strides());
 
-// Where the result is strided core has made it.
+// If the result is strided, core has created it.
 tn_status empty_like(Call& call, Tensor out, Tensor self, std::optional<DType>, std::optional<Layout>,
                      std::optional<Device>, std::optional<bool>, std::optional<int64_t>) {
   if (is_strided(out)) return TN_OK;
-  give_nothing(call, self.sizes(), is_strided(self) ? self.ndim() : sparse_dim(self), out.dtype());
+  set_empty_output(call, self.sizes(), is_strided(self) ? self.ndim() : sparse_dim(self), out.dtype());
   return TN_OK;
 }
 TN_KERNEL(empty_like, empty_like, layouts("strided|sparse_coo").any_strides());
 
 tn_status empty(Call& call, Tensor out, Ints sizes, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
                 std::optional<bool>, std::optional<int64_t>) {
-  give_nothing(call, sizes, static_cast<int>(sizes.size()), out.dtype());
+  set_empty_output(call, sizes, static_cast<int>(sizes.size()), out.dtype());
   return TN_OK;
 }
 TN_KERNEL(empty_memory_format, empty, layouts("sparse_coo").any_strides());
 
 tn_status zero(Call& call, Tensor, Tensor self) {
-  give_nothing(call, self.sizes(), sparse_dim(self), self.dtype());
+  set_empty_output(call, self.sizes(), sparse_dim(self), self.dtype());
   return TN_OK;
 }
 TN_KERNEL(zero, zero, layouts("sparse_coo").any_strides());

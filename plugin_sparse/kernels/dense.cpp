@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // To strided tensors, and from them.
-#include "plugin_sparse/cpu/loops.h"
 #include "plugin_sparse/coo/values_at.h"
+#include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/_at_elements_of.h"
 #include "tenon/sdk/ops/_to_dense.h"
 #include "tenon/sdk/ops/_to_layout.h"
@@ -24,7 +24,7 @@ Ints first(const Tensor& t, int n) { return {t.sizes().data(), n}; }
 
 }  // namespace
 
-// Of a strided tensor the rows; of a sparse one those that it has, found among its sorted keys.
+// Rows of a strided tensor; of a sparse one the elements that it has, found among its sorted keys.
 Tensor values_at(Ops& op, const Tensor& self, const Tensor& at) {
   const int sparse = static_cast<int>(at.size(0));
   if (is_strided(self)) return op.gather_rows(self, at);
@@ -42,11 +42,11 @@ Tensor values_at(Ops& op, const Tensor& self, const Tensor& at) {
   const Tensor have = op.keys(own.indices, first(self, sparse)), keys = op.keys(at, first(self, sparse));
   Tensor place = op("searchsorted.Tensor", {value(have), value(keys)});
   place = op("clamp", {value(place), value(int64_t{0}), value(have.numel() - 1)});
-  const Tensor found = op("eq.Tensor", {value(op.pick(have, 0, place)), value(keys)});
+  const Tensor found = op("eq.Tensor", {value(op.index_select(have, 0, place)), value(keys)});
   std::vector<int64_t> column(static_cast<std::size_t>(own.values.ndim()), 1);
   column[0] = at.size(1);
   const Tensor mask = op("reshape", {value(found), value(span(column))});
-  return op("where.ScalarOther", {value(mask), value(op.pick(own.values, 0, place)), value(int64_t{0})});
+  return op("where.ScalarOther", {value(mask), value(op.index_select(own.values, 0, place)), value(int64_t{0})});
 }
 
 namespace {
@@ -81,8 +81,8 @@ void sparse_from(Call& call, const Tensor& self, int64_t sparse) {
   }
   const Tensor at = op("t", {value(op("nonzero", {value(filled)}))});
   const Ints sizes(self.sizes().data(), sparse);
-  give(call, 0, op("contiguous", {value(at)}),
-       op.pick(rows_of(op, self, static_cast<int>(sparse)), 0, op.keys(at, sizes)), true);
+  set_output(call, 0, op("contiguous", {value(at)}),
+             op.index_select(rows_of(op, self, static_cast<int>(sparse)), 0, op.keys(at, sizes)), true);
 }
 
 tn_status to_sparse(Call& call, Tensor, Tensor self, int64_t sparse) {
@@ -107,7 +107,7 @@ TN_KERNEL(_values_at, values_at_kernel, layouts("strided|sparse_coo,strided").an
 tn_status sparse_mask(Call& call, Tensor, Tensor self, Tensor mask) {
   Ops op(call);
   const Coo at = coalesce(op, mask);
-  give(call, 0, at.indices, values_at(op, self, at.indices), true);
+  set_output(call, 0, at.indices, values_at(op, self, at.indices), true);
   return TN_OK;
 }
 TN_KERNEL(sparse_mask, sparse_mask, layouts("strided|sparse_coo,sparse_coo").any_strides().mixed_dtypes());

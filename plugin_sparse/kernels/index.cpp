@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a sparse tensor, and tensors put together. None is a view: the elements of a part have indices of their own.
+// Slices of a sparse tensor, and concatenation. None is a view: the elements of a slice have their own indices.
 #include "plugin_sparse/coo/coo.h"
 #include "tenon/sdk/ops/cat.h"
 #include "tenon/sdk/ops/index_select.h"
@@ -16,7 +16,7 @@ namespace {
 
 Tensor flat(Ops& op, const Tensor& t) { return op("reshape", {value(t), value(Ints(&kAll, 1))}); }
 
-// All rows of the indices, row d replaced, or left out where there is none.
+// All rows of the indices, row d replaced, or left out if undefined.
 Tensor with_row(Ops& op, const Tensor& at, int d, const Tensor& row) {
   std::vector<Tensor> rows;
   for (int i = 0; i < at.size(0); ++i) {
@@ -33,21 +33,21 @@ tn_status select(Call& call, Tensor out, Tensor self, int64_t dim, int64_t index
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   if (index < 0) index += self.size(d);
   if (d >= sparse) {
-    give(call, 0, indices(self),
-         op("contiguous",
-            {value(op("select.int", {value(values(self)), value(int64_t{d - sparse + 1}), value(index)}))}),
-         coalesced(self));
+    set_output(call, 0, indices(self),
+               op("contiguous",
+                  {value(op("select.int", {value(values(self)), value(int64_t{d - sparse + 1}), value(index)}))}),
+               coalesced(self));
     return TN_OK;
   }
   const Tensor kept =
       flat(op, op("nonzero", {value(op("eq.Scalar", {value(op.row(indices(self), d)), value(index)}))}));
-  const Tensor v = op.pick(values(self), 0, kept);
+  const Tensor v = op.index_select(values(self), 0, kept);
   if (sparse == 1) {
     const int64_t first = 0;
     op.copy(out, op("sum.dim_IntList", {value(v), value(Ints(&first, 1)), value(false), value(v.dtype())}));
     return TN_OK;
   }
-  give(call, 0, with_row(op, op.pick(indices(self), 1, kept), d, Tensor()), v, coalesced(self));
+  set_output(call, 0, with_row(op, op.index_select(indices(self), 1, kept), d, Tensor()), v, coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(select_int, select, layouts("sparse_coo").any_strides());
@@ -62,7 +62,7 @@ tn_status slice(Call& call, Tensor out, Tensor self, int64_t dim, std::optional<
   if (d >= sparse) {
     const Tensor part =
         op("slice.Tensor", {value(values(self)), value(int64_t{d - sparse + 1}), value(from), value(to), value(step)});
-    give(call, 0, indices(self), op("contiguous", {value(part)}), coalesced(self));
+    set_output(call, 0, indices(self), op("contiguous", {value(part)}), coalesced(self));
     return TN_OK;
   }
   (void)out;
@@ -74,9 +74,10 @@ tn_status slice(Call& call, Tensor out, Tensor self, int64_t dim, std::optional<
     inside = op("logical_and", {value(inside), value(op("eq.Scalar", {value(rest), value(int64_t{0})}))});
   }
   const Tensor kept = flat(op, op("nonzero", {value(inside)}));
-  Tensor row = op.pick(from_start, 0, kept);
+  Tensor row = op.index_select(from_start, 0, kept);
   if (step != 1) row = op("floor_divide.Scalar", {value(row), value(step)});
-  give(call, 0, with_row(op, op.pick(indices(self), 1, kept), d, row), op.pick(values(self), 0, kept), coalesced(self));
+  set_output(call, 0, with_row(op, op.index_select(indices(self), 1, kept), d, row),
+             op.index_select(values(self), 0, kept), coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(slice_Tensor, slice, layouts("sparse_coo").any_strides());
@@ -86,23 +87,24 @@ tn_status index_select(Call& call, Tensor, Tensor self, int64_t dim, Tensor inde
   Ops op(call);
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   if (d >= sparse) {
-    give(call, 0, indices(self), op.pick(values(self), d - sparse + 1, index), coalesced(self));
+    set_output(call, 0, indices(self), op.index_select(values(self), d - sparse + 1, index), coalesced(self));
     return TN_OK;
   }
   const int64_t zero = 0, last = std::max<int64_t>(self.size(d) - 1, 0);
   const Tensor wanted = op("to.dtype", {value(index), value(kInt64)});
   if (wanted.numel() > 0) {
-    const int64_t least = op.read(op("amin", {value(wanted), value(Ints(&zero, 1))}))[0],
-                  most = op.read(op("amax", {value(wanted), value(Ints(&zero, 1))}))[0];
-    if (least < 0 || most > last)
-      throw Error(TN_ERROR_INDEX, "index ", least < 0 ? least : most, " is out of bounds for dimension ", int64_t{d},
-                  " with size ", self.size(d));
+    const int64_t min_index = op.read(op("amin", {value(wanted), value(Ints(&zero, 1))}))[0],
+                  max_index = op.read(op("amax", {value(wanted), value(Ints(&zero, 1))}))[0];
+    if (min_index < 0 || max_index > last)
+      throw Error(TN_ERROR_INDEX, "index ", min_index < 0 ? min_index : max_index, " is out of bounds for dimension ",
+                  int64_t{d}, " with size ", self.size(d));
   }
   const std::vector<Tensor> sorted =
-      op.many("sort.stable", {value(wanted), value(true), value(int64_t{0}), value(false)}, 2);
+      op.call_many("sort.stable", {value(wanted), value(true), value(int64_t{0}), value(false)}, 2);
   const auto [element, entry] = op.matches(op.row(indices(self), d), sorted[0]);
-  const Tensor place = op.pick(sorted[1], 0, entry);
-  give(call, 0, with_row(op, op.pick(indices(self), 1, element), d, place), op.pick(values(self), 0, element), false);
+  const Tensor place = op.index_select(sorted[1], 0, entry);
+  set_output(call, 0, with_row(op, op.index_select(indices(self), 1, element), d, place),
+             op.index_select(values(self), 0, element), false);
   return TN_OK;
 }
 TN_KERNEL(index_select, index_select, layouts("sparse_coo,strided").any_strides().mixed_dtypes());
@@ -139,7 +141,7 @@ tn_status cat(Call& call, Tensor, TensorList tensors, int64_t dim) {
     }
     offset += t.size(d);
   }
-  give(call, 0, op.cat(at, 1), op.cat(v, 0), false);
+  set_output(call, 0, op.cat(at, 1), op.cat(v, 0), false);
   return TN_OK;
 }
 TN_KERNEL(cat, cat, layouts("sparse_coo").any_strides());
@@ -161,8 +163,9 @@ void permuted(Call& call, const Tensor& self, const std::vector<int64_t>& dims) 
     else
       dense.push_back(d - sparse + 1);
   }
-  give(call, 0, moved ? op.stack(rows, 0) : indices(self),
-       op("contiguous", {value(op("permute", {value(values(self)), value(span(dense))}))}), !moved && coalesced(self));
+  set_output(call, 0, moved ? op.stack(rows, 0) : indices(self),
+             op("contiguous", {value(op("permute", {value(values(self)), value(span(dense))}))}),
+             !moved && coalesced(self));
 }
 
 std::vector<int64_t> in_place(const Tensor& self) {
@@ -201,8 +204,8 @@ tn_status unsqueeze(Call& call, Tensor, Tensor self, int64_t dim) {
   Ops op(call);
   const int d = wrap_dim(dim, self.ndim() + 1), sparse = sparse_dim(self);
   if (d > sparse) {
-    give(call, 0, indices(self), op("unsqueeze", {value(values(self)), value(int64_t{d - sparse + 1})}),
-         coalesced(self));
+    set_output(call, 0, indices(self), op("unsqueeze", {value(values(self)), value(int64_t{d - sparse + 1})}),
+               coalesced(self));
     return TN_OK;
   }
   std::vector<Tensor> rows;
@@ -210,7 +213,7 @@ tn_status unsqueeze(Call& call, Tensor, Tensor self, int64_t dim) {
   for (int i = 0; i <= sparse; ++i) {
     rows.push_back(i == d ? op.zeros(Ints(n, 1), kInt64, self.device()) : op.row(indices(self), i < d ? i : i - 1));
   }
-  give(call, 0, op.stack(rows, 0), values(self), coalesced(self));
+  set_output(call, 0, op.stack(rows, 0), values(self), coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(unsqueeze, unsqueeze, layouts("sparse_coo").any_strides());

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of strided matrices where a sparse one has elements: the gradient of a sparse factor.
+// Products of strided matrices at the elements of a sparse one: the gradient of a sparse factor.
 #include <algorithm>
 
 #include "plugin_sparse/coo/coo.h"
@@ -51,7 +51,7 @@ void dot_rows(const Tensor& out, const Tensor& at, const Tensor& mat1, const Ten
                });
 }
 
-// As many elements at a time as make rows of a few megabytes.
+// In chunks of elements whose rows take a few megabytes.
 Tensor composed(Ops& op, const Tensor& at, const Tensor& mat1, const Tensor& mat2) {
   const int64_t n = at.size(1), k = mat1.size(1), part = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(k, 1));
   const int64_t sizes[] = {n}, last = 1;
@@ -62,7 +62,7 @@ Tensor composed(Ops& op, const Tensor& at, const Tensor& mat1, const Tensor& mat
               {value(t), value(int64_t{0}), value(from), value(std::min(n, from + part)), value(int64_t{1})});
   };
   for (int64_t from = 0; from < n; from += part) {
-    const Tensor x = op.pick(mat1, 0, cut(row, from)), y = op.pick(columns, 0, cut(column, from));
+    const Tensor x = op.index_select(mat1, 0, cut(row, from)), y = op.index_select(columns, 0, cut(column, from));
     op.copy(cut(out, from), op("sum.dim_IntList", {value(op("mul.Tensor", {value(x), value(y)})), value(Ints(&last, 1)),
                                                    value(false), value(out.dtype())}));
   }
@@ -78,7 +78,7 @@ tn_status masked_mm(Call& call, Tensor, Tensor mask, Tensor mat1, Tensor mat2) {
       direct ? op.empty(Ints(sizes, 1), mat1.dtype(), mat1.device()) : composed(op, at.indices, mat1, mat2);
   if (direct && mat1.dtype() == kFloat32) dot_rows<float>(v, at.indices, mat1, mat2);
   if (direct && mat1.dtype() == kFloat64) dot_rows<double>(v, at.indices, mat1, mat2);
-  give(call, 0, at.indices, v, true);
+  set_output(call, 0, at.indices, v, true);
   return TN_OK;
 }
 TN_KERNEL(_masked_mm, masked_mm, layouts("sparse_coo,strided,strided").any_strides().mixed_dtypes());

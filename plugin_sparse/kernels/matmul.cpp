@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices, of which one or both are sparse. A row of a product is the sum of the rows of the other matrix
-// that the elements of its row pick.
+// that the elements of its row select.
 #include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/addmm.h"
 #include "tenon/sdk/ops/hspmm.h"
@@ -25,8 +25,8 @@ void add_product(Ops& op, const Tensor& out, const Terms& terms, const Tensor& d
   if (terms.rows.numel() > 0) {
     const int64_t column[] = {terms.rows.numel(), 1};
     const Tensor factors = op("reshape", {value(terms.values), value(Ints(column, 2))});
-    op.add_rows_in_order(sum, terms.rows, op("mul.Tensor", {value(op.pick(dense, 0, terms.columns)), value(factors)}),
-                         alpha);
+    op.add_rows_in_order(sum, terms.rows,
+                         op("mul.Tensor", {value(op.index_select(dense, 0, terms.columns)), value(factors)}), alpha);
   }
   op.copy(out, sum);
 }
@@ -43,18 +43,20 @@ void check_matrix(const Tensor& t) {
                 int64_t{sparse_dim(t)});
 }
 
-// Row by row of a, in the order of its elements: each picks the elements of a row of b.
+// Row by row of a, in the order of its elements: each selects the elements of a row of b.
 void both_sparse(Call& call, const Tensor& a, const Tensor& b) {
   Ops op(call);
   const Coo x = coalesce(op, a), y = coalesce(op, b);
   Coo product;
   if (on_host(a) && x.values.dtype() == y.values.dtype() && loops::matmul(op, x, y, a.sizes(), b.sizes(), product))
-    return give(call, product);
+    return set_output(call, product);
   const auto [of_a, of_b] = op.matches(op.row(x.indices, 1), op.row(y.indices, 0));
-  const Tensor v = op("mul.Tensor", {value(op.pick(x.values, 0, of_a)), value(op.pick(y.values, 0, of_b))});
-  const Tensor at = op.stack({op.pick(op.row(x.indices, 0), 0, of_a), op.pick(op.row(y.indices, 1), 0, of_b)}, 0);
+  const Tensor v =
+      op("mul.Tensor", {value(op.index_select(x.values, 0, of_a)), value(op.index_select(y.values, 0, of_b))});
+  const Tensor at =
+      op.stack({op.index_select(op.row(x.indices, 0), 0, of_a), op.index_select(op.row(y.indices, 1), 0, of_b)}, 0);
   const Coo sums = coalesce(op, at, v, Ints(call.abi()->out[0].u.tensor->sizes, 2));
-  give(call, sums);
+  set_output(call, sums);
 }
 
 tn_status mm(Call& call, Tensor out, Tensor self, Tensor mat2) {
@@ -106,11 +108,11 @@ tn_status hspmm(Call& call, Tensor out, Tensor mat1, Tensor mat2) {
   Ops op(call);
   const Coo a = coalesce(op, mat1);
   const std::vector<Tensor> rows =
-      op.many("unique_consecutive", {value(op.row(a.indices, 0)), value(true), value(false)}, 3);
+      op.call_many("unique_consecutive", {value(op.row(a.indices, 0)), value(true), value(false)}, 3);
   const int64_t sizes[] = {rows[0].numel(), out.size(1)};
   const Tensor sum = op.empty(Ints(sizes, 2), out.dtype(), out.device());
   add_product(op, sum, {rows[1], op.row(a.indices, 1), a.values}, mat2, kOne, Tensor());
-  give(call, 0, op("unsqueeze", {value(rows[0]), value(int64_t{0})}), sum, true);
+  set_output(call, 0, op("unsqueeze", {value(rows[0]), value(int64_t{0})}), sum, true);
   return TN_OK;
 }
 TN_KERNEL(hspmm, hspmm, layouts("sparse_coo,strided").any_strides());
@@ -124,7 +126,7 @@ tn_status sspaddmm(Call& call, Tensor, Tensor self, Tensor mat1, Tensor mat2, Sc
   const int64_t n = a.values.numel(), k = mat2.size(1), flat[] = {n * k};
   const int64_t column[] = {n, 1}, both[] = {n, k};
   const Tensor factors = op("reshape", {value(a.values), value(Ints(column, 2))});
-  const Tensor products = op("mul.Tensor", {value(op.pick(mat2, 0, op.row(a.indices, 1))), value(factors)});
+  const Tensor products = op("mul.Tensor", {value(op.index_select(mat2, 0, op.row(a.indices, 1))), value(factors)});
   const Tensor rows =
       op("expand", {value(op("reshape", {value(op.row(a.indices, 0)), value(Ints(column, 2))})), value(Ints(both, 2))});
   const Tensor columns = op("expand", {value(op.arange(k, mat2.device())), value(Ints(both, 2))});
@@ -132,7 +134,7 @@ tn_status sspaddmm(Call& call, Tensor, Tensor self, Tensor mat1, Tensor mat2, Sc
       {op("reshape", {value(rows), value(Ints(flat, 1))}), op("reshape", {value(columns), value(Ints(flat, 1))})}, 0);
   const Tensor v = op("reshape", {value(op("mul.Scalar", {value(products), value(alpha)})), value(Ints(flat, 1))});
   const Tensor own = op("mul.Scalar", {value(values(self)), value(beta)});
-  give(call, coalesce(op, op.cat({indices(self), at}, 1), op.cat({own, v}, 0), self.sizes()));
+  set_output(call, coalesce(op, op.cat({indices(self), at}, 1), op.cat({own, v}, 0), self.sizes()));
   return TN_OK;
 }
 TN_KERNEL(sspaddmm, sspaddmm, layouts("sparse_coo,sparse_coo,strided").any_strides());

@@ -10,13 +10,13 @@
 namespace tenon::coo {
 namespace {
 
-// Which rows of the indices stay, and the dimensions of the values that are summed.
+// The rows of the indices that are kept, and the dimensions of the values that are summed.
 struct Kept {
   std::vector<int64_t> rows, dense;
   uint64_t summed = 0;
 };
 
-Kept what_stays(const Tensor& self, Ints dims) {
+Kept split_dims(const Tensor& self, Ints dims) {
   Kept k;
   for (int64_t d : dims) k.summed |= uint64_t{1} << wrap_dim(d, self.ndim());
   const int sparse = sparse_dim(self);
@@ -46,7 +46,7 @@ tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool
   Ops op(call);
   const tn_value as = dtype ? value(*dtype) : no_value();
   const bool all = !dim || dim->empty();
-  const Kept k = all ? Kept{} : what_stays(self, *dim);
+  const Kept k = all ? Kept{} : split_dims(self, *dim);
   Tensor v = values(self);
   if (k.rows.empty()) {
     std::vector<int64_t> summed{0};
@@ -62,12 +62,12 @@ tn_status sum(Call& call, Tensor out, Tensor self, std::optional<Ints> dim, bool
     v = op("to.dtype", {value(v), value(out.dtype())});
   }
   const bool same = k.rows.size() == static_cast<std::size_t>(sparse_dim(self));
-  give(call, 0, kept_indices(op, self, k, keepdim), v, same && coalesced(self));
+  set_output(call, 0, kept_indices(op, self, k, keepdim), v, same && coalesced(self));
   return TN_OK;
 }
 TN_KERNEL(sum_dim_IntList, sum, layouts("sparse_coo").any_strides().mixed_dtypes());
 
-// A norm along some dimensions, of the p-th powers' sums. Other norms are no sums.
+// A norm along some dimensions, of the p-th powers' sums. Other norms are not sums.
 tn_status norm_along(Call& call, const Tensor& out, const Tensor& self, double p, Ints dim) {
   if (!(p > 0) || std::isinf(p)) return TN_DECLINED;
   Ops op(call);

@@ -23,12 +23,12 @@ void check_sizes(Ints sizes, int64_t sparse, int64_t dense) {
 
 void resize(Call& call, const Tensor& self, Ints sizes, int64_t sparse, int64_t dense) {
   check_sizes(sizes, sparse, dense);
-  if (nnz(self) == 0) return give_nothing(call, sizes, static_cast<int>(sparse), self.dtype());
+  if (nnz(self) == 0) return set_empty_output(call, sizes, static_cast<int>(sparse), self.dtype());
   if (sparse != sparse_dim(self) || dense != dense_dim(self))
     throw Error(TN_ERROR_VALUE, "a tensor with elements keeps its ", int64_t{sparse_dim(self)}, " sparse and ",
                 int64_t{dense_dim(self)}, " dense dimensions, got ", sparse, " and ", dense,
                 "; sparse_resize_and_clear_ drops the elements");
-  std::vector<int64_t> zeros;  // behind each dense dimension, the last one first
+  std::vector<int64_t> zeros;  // padding after each dense dimension, the last one first
   for (int64_t d = sizes.size() - 1; d >= 0; --d) {
     const int64_t more = sizes[d] - self.size(static_cast<int>(d));
     if (more < 0)
@@ -39,7 +39,7 @@ void resize(Call& call, const Tensor& self, Ints sizes, int64_t sparse, int64_t 
   Ops op(call);
   const Tensor v = zeros.empty() ? values(self)
                                  : op("constant_pad_nd", {value(values(self)), value(span(zeros)), value(int64_t{0})});
-  give(call, 0, indices(self), v, coalesced(self));
+  set_output(call, 0, indices(self), v, coalesced(self));
 }
 
 tn_status sparse_resize(Call& call, Tensor, Tensor self, Ints sizes, int64_t sparse, int64_t dense) {
@@ -50,7 +50,7 @@ TN_KERNEL(sparse_resize, sparse_resize, layouts("sparse_coo").any_strides());
 
 tn_status clear(Call& call, Tensor, Tensor self, Ints sizes, int64_t sparse, int64_t dense) {
   check_sizes(sizes, sparse, dense);
-  give_nothing(call, sizes, static_cast<int>(sparse), self.dtype());
+  set_empty_output(call, sizes, static_cast<int>(sparse), self.dtype());
   return TN_OK;
 }
 TN_KERNEL(sparse_resize_and_clear, clear, layouts("sparse_coo").any_strides());

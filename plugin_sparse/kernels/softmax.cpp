@@ -11,7 +11,7 @@
 namespace tenon::coo {
 namespace {
 
-// The number of the slice along dimension d that each element is of, 0 to n - 1.
+// The index of the slice along dimension d that each element belongs to, 0 to n - 1.
 struct Slices {
   Tensor of;
   int64_t n;
@@ -28,8 +28,8 @@ Slices slices(Ops& op, const Tensor& at, Ints sizes, int d) {
   if (rows.empty()) return {op.zeros(Ints(at.sizes().data() + 1, 1), kInt64, at.device()), 1};
   const Tensor keys = op.keys(op.stack(rows, 0), span(others));
   const std::vector<Tensor> sorted =
-      op.many("sort.stable", {value(keys), value(true), value(int64_t{0}), value(false)}, 2);
-  const std::vector<Tensor> runs = op.many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
+      op.call_many("sort.stable", {value(keys), value(true), value(int64_t{0}), value(false)}, 2);
+  const std::vector<Tensor> runs = op.call_many("unique_consecutive", {value(sorted[0]), value(true), value(false)}, 3);
   const Tensor back = op.empty(keys.sizes(), kInt64, at.device());
   op("index_copy_", {value(back), value(int64_t{0}), value(sorted[1]), value(runs[1])});
   return {back, runs[0].numel()};
@@ -45,14 +45,14 @@ std::vector<int64_t> rows_like(int64_t n, const Tensor& v) {
 Tensor slice_sums(Ops& op, const Slices& s, const Tensor& v) {
   const Tensor sums = op.zeros(span(rows_like(s.n, v)), v.dtype(), v.device());
   op.add_rows_in_order(sums, s.of, v);
-  return op.pick(sums, 0, s.of);
+  return op.index_select(sums, 0, s.of);
 }
 
 Tensor over_slices(Ops& op, const Slices& s, const Tensor& v, bool log) {
-  const Tensor most = op.zeros(span(rows_like(s.n, v)), v.dtype(), v.device());
+  const Tensor max = op.zeros(span(rows_like(s.n, v)), v.dtype(), v.device());
   op("index_reduce_",
-     {value(most), value(int64_t{0}), value(s.of), value(v), value(std::string_view("amax")), value(false)});
-  const Tensor x = op("sub.Tensor", {value(v), value(op.pick(most, 0, s.of))});
+     {value(max), value(int64_t{0}), value(s.of), value(v), value(std::string_view("amax")), value(false)});
+  const Tensor x = op("sub.Tensor", {value(v), value(op.index_select(max, 0, s.of))});
   const Tensor e = op("exp", {value(x)});
   const Tensor sums = slice_sums(op, s, e);
   return log ? op("sub.Tensor", {value(x), value(op("log", {value(sums)}))})
@@ -65,12 +65,12 @@ tn_status forward(Call& call, const Tensor& self, int64_t dim, bool half_to_floa
   const int d = wrap_dim(dim, self.ndim()), sparse = sparse_dim(self);
   const Coo t = coalesce(op, self);
   if (d >= sparse) {
-    give(call, {t.indices, op(log ? "_log_softmax" : "_softmax",
-                              {value(t.values), value(int64_t{d - sparse + 1}), value(false)})});
+    set_output(call, {t.indices, op(log ? "_log_softmax" : "_softmax",
+                                    {value(t.values), value(int64_t{d - sparse + 1}), value(false)})});
   } else if (t.values.size(0) == 0) {
-    give(call, t);
+    set_output(call, t);
   } else {
-    give(call, {t.indices, over_slices(op, slices(op, t.indices, self.sizes(), d), t.values, log)});
+    set_output(call, {t.indices, over_slices(op, slices(op, t.indices, self.sizes(), d), t.values, log)});
   }
   return TN_OK;
 }
@@ -82,17 +82,18 @@ tn_status backward(Call& call, const Tensor& grad, const Tensor& output, int64_t
   const Coo y = coalesce(op, output);
   const Tensor g = values_at(op, grad, y.indices);
   if (d >= sparse) {
-    give(call, {y.indices, op(log ? "_log_softmax_backward_data" : "_softmax_backward_data",
-                              {value(g), value(y.values), value(int64_t{d - sparse + 1}), value(dtype)})});
+    set_output(call, {y.indices, op(log ? "_log_softmax_backward_data" : "_softmax_backward_data",
+                                    {value(g), value(y.values), value(int64_t{d - sparse + 1}), value(dtype)})});
     return TN_OK;
   }
   const Slices s = slices(op, y.indices, output.sizes(), d);
   if (log) {
     const Tensor part = op("mul.Tensor", {value(op("exp", {value(y.values)})), value(slice_sums(op, s, g))});
-    give(call, {y.indices, op("sub.Tensor", {value(g), value(part)})});
+    set_output(call, {y.indices, op("sub.Tensor", {value(g), value(part)})});
   } else {
     const Tensor inner = slice_sums(op, s, op("mul.Tensor", {value(g), value(y.values)}));
-    give(call, {y.indices, op("mul.Tensor", {value(y.values), value(op("sub.Tensor", {value(g), value(inner)}))})});
+    set_output(call,
+               {y.indices, op("mul.Tensor", {value(y.values), value(op("sub.Tensor", {value(g), value(inner)}))})});
   }
   return TN_OK;
 }

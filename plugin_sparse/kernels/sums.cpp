@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Sums and differences. Two sparse tensors are put behind each other; a strided one takes the values up.
+// Sums and differences. Two sparse tensors are concatenated; to a strided one the values are added.
 #include "plugin_sparse/cpu/loops.h"
 #include "tenon/sdk/ops/add.h"
 #include "tenon/sdk/ops/sub.h"
@@ -24,8 +24,8 @@ void both_sparse(Call& call, const Tensor& a, const Tensor& b, const Scalar& alp
   Coo sum;
   if (on_host(a) && coalesced(a) && coalesced(b) && values(a).dtype() == addend.dtype() &&
       loops::merge(op, {indices(a), values(a)}, {indices(b), addend}, Ints(a.sizes().data(), sparse_dim(a)), sum))
-    return give(call, sum);
-  give(call, 0, op.cat({indices(a), indices(b)}, 1), op.cat({values(a), addend}, 0), false);
+    return set_output(call, sum);
+  set_output(call, 0, op.cat({indices(a), indices(b)}, 1), op.cat({values(a), addend}, 0), false);
 }
 
 // out += alpha * sparse

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Functions with f(0) = 0. But for linear ones the sum of an element must be known first.
+// Functions with f(0) = 0. Those that are not linear need the sum of each element first.
 #include "plugin_sparse/coo/coo.h"
 #include "plugin_sparse/coo/values_at.h"
 #include "tenon/sdk/ops/abs.h"
@@ -30,14 +30,14 @@
 namespace tenon::coo {
 namespace {
 
-#define TN_COO_UNARY(row)                                    \
-  tn_status row##_of_sums(Call& call, Tensor, Tensor self) { \
-    Ops op(call);                                            \
-    const Coo t = coalesce(op, self);                        \
-    give(call, {t.indices, op(#row, {value(t.values)})});    \
-    return TN_OK;                                            \
-  }                                                          \
-  TN_KERNEL(row, row##_of_sums, layouts("sparse_coo").any_strides())
+#define TN_COO_UNARY(op_name)                                       \
+  tn_status op_name##_of_sums(Call& call, Tensor, Tensor self) {    \
+    Ops op(call);                                                   \
+    const Coo t = coalesce(op, self);                               \
+    set_output(call, {t.indices, op(#op_name, {value(t.values)})}); \
+    return TN_OK;                                                   \
+  }                                                                 \
+  TN_KERNEL(op_name, op_name##_of_sums, layouts("sparse_coo").any_strides())
 
 TN_COO_UNARY(abs);
 TN_COO_UNARY(asin);
@@ -60,25 +60,25 @@ TN_COO_UNARY(tan);
 TN_COO_UNARY(tanh);
 TN_COO_UNARY(trunc);
 
-#define TN_COO_LINEAR(row)                                                          \
-  tn_status row##_of_each(Call& call, Tensor, Tensor self) {                        \
-    Ops op(call);                                                                   \
-    give(call, 0, indices(self), op(#row, {value(values(self))}), coalesced(self)); \
-    return TN_OK;                                                                   \
-  }                                                                                 \
-  TN_KERNEL(row, row##_of_each, layouts("sparse_coo").any_strides())
+#define TN_COO_LINEAR(op_name)                                                                \
+  tn_status op_name##_of_each(Call& call, Tensor, Tensor self) {                              \
+    Ops op(call);                                                                             \
+    set_output(call, 0, indices(self), op(#op_name, {value(values(self))}), coalesced(self)); \
+    return TN_OK;                                                                             \
+  }                                                                                           \
+  TN_KERNEL(op_name, op_name##_of_each, layouts("sparse_coo").any_strides())
 
 TN_COO_LINEAR(neg);
 
 tn_status pow(Call& call, Tensor, Tensor self, Scalar exponent) {
   if (!(exponent.to<double>() > 0))
-    throw Error(TN_ERROR_VALUE, "a sparse tensor is raised to positive powers only: power ",
+    throw Error(TN_ERROR_VALUE, "a sparse tensor can be raised to positive powers only: power ",
                 exponent.to<double>() == 0 ? "zero would make every element non-zero"
                                            : "below zero would make every other element infinite",
-                "; to_dense() first");
+                "; call to_dense() first");
   Ops op(call);
   const Coo t = coalesce(op, self);
-  give(call, {t.indices, op("pow.Tensor_Scalar", {value(t.values), value(exponent)})});
+  set_output(call, {t.indices, op("pow.Tensor_Scalar", {value(t.values), value(exponent)})});
   return TN_OK;
 }
 TN_KERNEL(pow_Tensor_Scalar, pow, layouts("sparse_coo").any_strides());
@@ -89,7 +89,7 @@ tn_status threshold_backward(Call& call, Tensor, Tensor grad, Tensor self, Scala
   Ops op(call);
   const Coo at = coalesce(op, self);
   const Tensor g = values_at(op, grad, at.indices);
-  give(call, {at.indices, op("threshold_backward", {value(g), value(at.values), value(threshold)})});
+  set_output(call, {at.indices, op("threshold_backward", {value(g), value(at.values), value(threshold)})});
   return TN_OK;
 }
 TN_KERNEL(threshold_backward, threshold_backward, layouts("strided|sparse_coo,sparse_coo").any_strides());

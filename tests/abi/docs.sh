@@ -7,6 +7,6 @@ page=$1
 shift
 text=$("$@") || exit 1
 printf '%s\n' "$text" | diff -u "$page" - || {
-  echo "docs/abi.md differs from the headers of abi/; ./dev abi-docs writes it anew" >&2
+  echo "docs/abi.md differs from the headers of abi/; ./dev abi-docs regenerates it" >&2
   exit 1
 }

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Each does in init, or before it, what a library must not do to its process. One source, a FAULT each. */
+/* Each does in init, or before it, what a library must not do to its process. One source, one FAULT per plugin. */
 #define _GNU_SOURCE
 #define PLUGIN_INIT start
 #include <dlfcn.h>
@@ -135,7 +135,7 @@ static tn_status start(const tn_host* host, tn_str* why) {
     usleep(200000);
     _exit(0);
   }
-  why->ptr = "it has left a process behind";
+  why->ptr = "it has left a child process running";
   why->len = strlen(why->ptr);
   return TN_ERROR;
 #endif

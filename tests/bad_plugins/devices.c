@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Devices whose functions do not do what they should. One source, a FAULT each. */
+/* Devices whose functions do not do what they should. One source, one FAULT per plugin. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>

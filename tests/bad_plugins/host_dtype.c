@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is wrong with it: a plugin of the host with a dtype and an op of its own, whose names are known to nobody
+/* Nothing is wrong with it: a plugin of the host with a dtype and an op of its own, whose names are unknown
  * before it is open, and a kernel for that dtype. */
 #define PLUGIN_NAME "host_dtype"
 #define PLUGIN_DEVICE "cpu"

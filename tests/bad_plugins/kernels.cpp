@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that break their promises. One source, a FAULT each.
+// Kernels that break the ABI contract. One source, one FAULT per plugin.
 #include <stdexcept>
 
 #include "tenon/abi/plugin.h"
@@ -46,7 +46,7 @@ tn_status size(tn_call* call) {
 tn_status run(tn_call* call) {
   switch (FAULT) {
     case FAILS:
-      host->set_error(call, str("the kernel has no mood for this"));
+      host->set_error(call, str("the kernel refuses this"));
       return TN_ERROR_VALUE;
     case FAILS_SILENTLY:
       return TN_ERROR_BACKEND;

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Its descriptor is at an odd address. */
+/* Its descriptor is misaligned. */
 #define PLUGIN_NAME "misplaced"
 #define PLUGIN_ENTRY unused_entry
 #include "toy.h"

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Nothing to serve in this machine: no fault. */
+/* No device in this machine, which is not an error. */
 #define PLUGIN_NAME "no_device"
 #define PLUGIN_INIT start
 #include "tenon/abi/plugin.h"

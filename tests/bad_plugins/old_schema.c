@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A kernel written against another schema of its op: left out alone, the rest serves. */
+/* A kernel written against another schema of its op: only that kernel is left out. */
 #define PLUGIN_NAME "old_schema"
 #define PLUGIN_KERNELS kernels, kernels + 1
 #include "tenon/abi/plugin.h"

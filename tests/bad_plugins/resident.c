@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* It does not allow to be unloaded. */
+/* It cannot be unloaded. */
 #define PLUGIN_NAME "resident"
 #define PLUGIN_FLAGS 0
 #include "toy.h"

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* One of its structs has the size that TENON_TEST_SKEW gives ("kernel 88"), and ends where memory ends: the page behind
+/* One of its structs has the size that TENON_TEST_SKEW gives ("kernel 88"), and ends where memory ends: the page after
  * it may not be read. What a newer minor would have there is filled with garbage. */
 #define PLUGIN_NAME "skew"
 #define PLUGIN_ENTRY unused_entry
@@ -24,18 +24,18 @@ static tn_status relu(tn_call* call) {
 static const tn_kernel kernel = {
     sizeof(tn_kernel), 0, 0, {"relu", 4}, TN_OP_relu_DIGEST, {"float32", 7}, {0, 0}, {0, 0}, relu, 0, 0, 0};
 
-/* Of a vendor that nobody knows. */
+/* Of an unknown vendor. */
 static const tn_ext extension = {sizeof(tn_ext), 0x7fff0001, 3, 0};
 
-/* A copy of `from` that says `size`: as much of it as is there, at the end of readable memory. */
+/* A copy of `from` that says `size`: as much of it as fits, at the end of readable memory. */
 static void* skewed(const void* from, size_t true_size, size_t size) {
   const size_t page = 4096, room = 16 * page;
-  size_t there = size < sizeof(size_t) ? sizeof(size_t) : size < room ? size : true_size;
+  size_t readable = size < sizeof(size_t) ? sizeof(size_t) : size < room ? size : true_size;
   char* memory = (char*)mmap(0, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  char* at = memory + room - (there + 7) / 8 * 8;
+  char* at = memory + room - (readable + 7) / 8 * 8;
   mprotect(memory + room, page, PROT_NONE);
-  memset(at, 0xab, there);
-  memcpy(at, from, there < true_size ? there : true_size);
+  memset(at, 0xab, readable);
+  memcpy(at, from, readable < true_size ? readable : true_size);
   memcpy(at, &size, sizeof size);
   return at;
 }

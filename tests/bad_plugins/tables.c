@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors that are wrong in one place. One source, a FAULT each. */
+/* Descriptors that are wrong in one place. One source, one FAULT per plugin. */
 #include "tenon/abi/plugin.h"
 #include "tenon/sdk/ops/relu.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A whole device plugin over malloc, in C. Each file of this folder changes one thing of it by a macro. */
+/* A complete device plugin over malloc, in C. Each file of this folder changes one part of it by a macro. */
 #ifndef PLUGIN_NAME
 #error "define PLUGIN_NAME first"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* It wants a function that nobody has. */
+/* It needs a function that no library defines. */
 #define PLUGIN_NAME "undefined_symbol"
 #define PLUGIN_INIT start
 #include "tenon/abi/plugin.h"

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is wrong with it, and it computes relu: what is used after a fault to see that core still works. */
+/* Nothing is wrong with it, and it computes relu: used after a fault to check that core still works. */
 #ifndef PLUGIN_NAME
 #define PLUGIN_NAME "works"
 #endif

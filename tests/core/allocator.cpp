@@ -193,7 +193,7 @@ TEST(DevicePool, AnotherStreamWaitsForAnEventFirst) {
   fake.capacity = fake.in_use;  // the device has no other memory
   Block b = cache_alloc(fake.slot, 0, 2000, t);
   EXPECT_EQ(address(b), address(a));
-  EXPECT_EQ(fake.calls, (Calls{"record A", "record A", "wait B"})) << "asked whether A is done, then ordered behind it";
+  EXPECT_EQ(fake.calls, (Calls{"record A", "record A", "wait B"})) << "asked whether A is done, then ordered after it";
   EXPECT_EQ(fake.events_alive, 0);
   cache_free(fake.slot, 0, b, t);
 }
@@ -223,7 +223,7 @@ TEST(DevicePool, BlocksOfADoneStreamServeAnotherWithoutWaiting) {
   cache_free(fake.slot, 0, b, t);
 }
 
-TEST(DevicePool, WithoutEventsTheStreamIsSynchronised) {
+TEST(DevicePool, WithoutEventsTheStreamIsSynchronized) {
   FakeDevice fake("fake", TN_DEVICE_ASYNC, false);
   Block a = cache_alloc(fake.slot, 0, 2000, FakeDevice::stream('A'));
   cache_free(fake.slot, 0, a, FakeDevice::stream('A'));
@@ -251,7 +251,7 @@ TEST(DevicePool, ABlockUsedOnAnotherStreamWaitsForIt) {
   EXPECT_EQ(fake.in_use, 0u);
 }
 
-TEST(DevicePool, MoreStreamsThanFitAreSynchronised) {
+TEST(DevicePool, MoreStreamsThanFitAreSynchronized) {
   FakeDevice fake("fake");
   Block a = cache_alloc(fake.slot, 0, 2000, nullptr);
   for (char c = 'A'; c < 'H'; ++c) core::cache_record_stream(fake.slot, 0, a, FakeDevice::stream(c));

@@ -14,7 +14,7 @@ using namespace tenon;
 
 namespace {
 
-// A file system of its own: what /proc and /sys/fs/cgroup say.
+// A fake file system with /proc and /sys/fs/cgroup.
 class CpuQuota : public testing::Test {
  protected:
   void SetUp() override {
@@ -43,7 +43,7 @@ TEST_F(CpuQuota, NothingMountedIsNoQuota) {
   EXPECT_EQ(quota(), 0);
 }
 
-TEST_F(CpuQuota, Version2TakesTheLeastOfTheAncestors) {
+TEST_F(CpuQuota, Version2TakesTheMinimumOfTheAncestors) {
   put("proc/self/mountinfo",
       "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   put("proc/self/cgroup", "0::/user.slice/job/inner\n");

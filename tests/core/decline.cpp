@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that decline: the next one of the cell gets what its own flags promise, and is asked once.
+// Kernels that decline: the next kernel gets the inputs that its own flags ask for, and is called once.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -114,7 +114,7 @@ TEST_F(Decline, TheNextKernelGetsContiguousOutputs) {
   TensorImpl* given = out.get();
   try {
     addcmul(a, a, a, given, Form::Out);
-  } catch (const NotImplementedError&) {  // the copy behind the kernel, where the host has no plugin
+  } catch (const NotImplementedError&) {  // the copy after the kernel, as the host has no plugin here
   }
   EXPECT_EQ(g_asked[1], 1);
   EXPECT_TRUE(g_last.contiguous);

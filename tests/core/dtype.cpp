@@ -54,12 +54,12 @@ TEST(Dtype, MasksAreReadFromClassesAndNames) {
 }
 
 TEST(Dtype, AForeignDtypeJoinsMasksThatWereReadBefore) {
-  core::DtypeMask row = core::parse_dtype_mask("floating");
-  core::DtypeMask kernel = core::parse_dtype_mask("floating", false);
+  core::DtypeMask of_operator = core::parse_dtype_mask("floating");
+  core::DtypeMask of_kernel = core::parse_dtype_mask("floating", false);
   ScalarType t = core::register_dtype(DtypeInfo{"test_float8", {}, DtypeClass::Floating, 8, true, 1});
   EXPECT_GE(static_cast<int>(t), TN_DTYPE_FOREIGN);
-  EXPECT_TRUE(row.has(t));
-  EXPECT_FALSE(kernel.has(t));
+  EXPECT_TRUE(of_operator.has(t));
+  EXPECT_FALSE(of_kernel.has(t));
   EXPECT_EQ(core::abi_dtype(t).code, static_cast<uint8_t>(t));
   EXPECT_EQ(core::abi_dtype(t).bits, 8);
   EXPECT_EQ(core::item_size(t), 1u);

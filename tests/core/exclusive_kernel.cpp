@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that ask for one thread at a time (TN_PLUGIN_SINGLE_THREADED).
+// Plugins whose kernels run on one thread at a time (TN_PLUGIN_SINGLE_THREADED).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,23 +20,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::atomic<int> g_now, g_most, g_states_lost, g_strangers;
+std::atomic<int> g_now, g_max, g_states_lost, g_other_threads;
 Clock::duration g_patience;
 thread_local int t_depth = 0;
 int g_state[2];
 
-// Stays until another thread is here as well, or patience is out.
+// Waits until another thread is inside as well, or for g_patience.
 class Inside {
  public:
   explicit Inside(const tn_call* call) {
     g_states_lost += call->state != &g_state[0] && call->state != &g_state[1];
     if (t_depth++ > 0) return;
     const int now = ++g_now;
-    int most = g_most;
-    while (most < now && !g_most.compare_exchange_weak(most, now)) {
+    int max = g_max;
+    while (max < now && !g_max.compare_exchange_weak(max, now)) {
     }
     const auto until = Clock::now() + g_patience;
-    while (g_most < 2 && Clock::now() < until) std::this_thread::yield();
+    while (g_max < 2 && Clock::now() < until) std::this_thread::yield();
   }
   ~Inside() {
     if (--t_depth == 0) --g_now;
@@ -57,14 +57,14 @@ tn_status relu_supports(const tn_call* call) {
   return TN_OK;
 }
 
-// Uses core's pool, and comes back to the plugin.
+// Uses core's thread pool and calls the plugin again.
 tn_status neg(tn_call* call) {
   Inside inside(call);
   std::thread::id self = std::this_thread::get_id();
   host_table().parallel_for(
       64, 1,
       [](void* id, int64_t, int64_t) {
-        g_strangers += *static_cast<std::thread::id*>(id) != std::this_thread::get_id();
+        g_other_threads += *static_cast<std::thread::id*>(id) != std::this_thread::get_id();
       },
       &self);
   tn_value result{};
@@ -73,16 +73,16 @@ tn_status neg(tn_call* call) {
   return s;
 }
 
-class Serialise : public ::testing::Test {
+class ExclusiveKernel : public ::testing::Test {
  protected:
-  Serialise() : fake_("serial_test") {
+  ExclusiveKernel() : fake_("serial_test") {
     static const uint8_t of_relu[32] = TN_OP_relu_DIGEST, of_neg[32] = TN_OP_neg_DIGEST;
     fill(kernels_[0], "relu", of_relu, relu);
     kernels_[0].workspace = relu_workspace;
     kernels_[0].supports = relu_supports;
     fill(kernels_[1], "neg", of_neg, neg);
     for (int i = 0; i < 2; ++i) kernels_[i].state = &g_state[i];
-    g_now = g_most = g_states_lost = g_strangers = 0;
+    g_now = g_max = g_states_lost = g_other_threads = 0;
     set_num_threads(2);
   }
 
@@ -131,18 +131,18 @@ class Serialise : public ::testing::Test {
   const tn_kernel* list_[2] = {&kernels_[0], &kernels_[1]};
 };
 
-TEST_F(Serialise, OneThreadAtATime) {
+TEST_F(ExclusiveKernel, OneThreadAtATime) {
   g_patience = std::chrono::microseconds(300);
   storm(TN_PLUGIN_SINGLE_THREADED, 50);
-  EXPECT_EQ(g_most, 1);
-  EXPECT_EQ(g_strangers, 0) << "parallel_for ran on other threads";
+  EXPECT_EQ(g_max, 1);
+  EXPECT_EQ(g_other_threads, 0) << "parallel_for ran on other threads";
   EXPECT_EQ(g_states_lost, 0);
 }
 
-TEST_F(Serialise, OnlyForThoseThatAsk) {
+TEST_F(ExclusiveKernel, OnlyForThoseThatAsk) {
   g_patience = std::chrono::seconds(20);
   storm(0, 2);
-  EXPECT_GE(g_most, 2);
+  EXPECT_GE(g_max, 2);
   EXPECT_EQ(g_states_lost, 0);
 }
 

@@ -14,7 +14,7 @@ float half(uint16_t bits) { return Half(bits, Half::from_bits()); }
 float bfloat(uint16_t bits) { return BFloat16(bits, BFloat16::from_bits()); }
 }  // namespace
 
-TEST(Half, EveryValueSurvivesTheWayToFloatAndBack) {
+TEST(Half, EveryValueSurvivesARoundTripThroughFloat) {
   for (uint32_t b = 0; b <= 0xffff; ++b) {
     float f = half(static_cast<uint16_t>(b));
     if (std::isnan(f)) {
@@ -25,7 +25,7 @@ TEST(Half, EveryValueSurvivesTheWayToFloatAndBack) {
   }
 }
 
-// Between neighbours a and b, the midpoint goes to the even one and everything else to the nearer one.
+// Between neighbors a and b, the midpoint goes to the even one and everything else to the nearer one.
 TEST(Half, RoundsToNearestEven) {
   for (uint16_t b = 0; b < 0x7bff; ++b) {
     float low = half(b), high = half(static_cast<uint16_t>(b + 1));
@@ -53,7 +53,7 @@ TEST(Half, KnownValues) {
   EXPECT_EQ(Half(-0.0f).x, 0x8000);
 }
 
-TEST(BFloat16, EveryValueSurvivesTheWayToFloatAndBack) {
+TEST(BFloat16, EveryValueSurvivesARoundTripThroughFloat) {
   for (uint32_t b = 0; b <= 0xffff; ++b) {
     float f = bfloat(static_cast<uint16_t>(b));
     if (std::isnan(f)) {

@@ -41,8 +41,8 @@ TEST(Scalar, RefusesWhatAnIntegerCannotHold) {
 }
 
 TEST(Scalar, NegatesTheSmallestIntegerWithoutOverflow) {
-  int64_t least = std::numeric_limits<int64_t>::min();
-  EXPECT_EQ((-Scalar(least)).to<int64_t>(), least);
+  int64_t min = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ((-Scalar(min)).to<int64_t>(), min);
   EXPECT_EQ((-Scalar(2.5)).toDouble(), -2.5);
 }
 

@@ -30,11 +30,11 @@ TEST(Settings, ComeFromTheEnvironment) {
   EXPECT_EQ(core::setting(std::string(1000, 'A')), "");
 }
 
-TEST(Settings, NumbersAreWholeAndInRangeOrWarnedOf) {
+TEST(Settings, IntegersAreInRangeOrWarnedOf) {
   const Listening listening;
   const auto read = [](const char* name, const char* value) {
     setenv((std::string("TENON_") + name).c_str(), value, 1);
-    return core::number_setting(name, 0, 100, "7 is taken");
+    return core::number_setting(name, 0, 100, "7 is used");
   };
   EXPECT_EQ(core::number_setting("TEST_UNSET", 0, 100, ""), std::nullopt);
   EXPECT_EQ(read("TEST_GOOD", "0"), 0);
@@ -47,7 +47,7 @@ TEST(Settings, NumbersAreWholeAndInRangeOrWarnedOf) {
     EXPECT_EQ(read(name.c_str(), bad[i]), std::nullopt) << bad[i];
     ASSERT_EQ(heard.size(), static_cast<std::size_t>(i) + 1) << bad[i];
     EXPECT_EQ(heard.back(),
-              "setting: TENON_" + name + " is '" + bad[i] + "'; expected a whole number from 0 to 100: 7 is taken");
+              "setting: TENON_" + name + " is '" + bad[i] + "'; expected an integer from 0 to 100: 7 is used");
   }
 }
 
@@ -59,9 +59,8 @@ TEST(Settings, WordsAreOfTheListOrWarnedOf) {
   EXPECT_TRUE(heard.empty());
   setenv("TENON_TEST_WORD", "Two", 1);
   EXPECT_EQ(core::choice_setting("TEST_WORD", kWords, 3, 2), 2);
-  EXPECT_EQ(
-      heard,
-      (std::vector<std::string>{"setting: TENON_TEST_WORD is 'Two'; expected one, two or three: three is taken"}));
+  EXPECT_EQ(heard,
+            (std::vector<std::string>{"setting: TENON_TEST_WORD is 'Two'; expected one, two or three: three is used"}));
 }
 
 }  // namespace

@@ -174,11 +174,11 @@ TEST(TensorImpl, OffsetsCountFromTheStorageOnAnOpaqueDevice) {
   EXPECT_EQ(second->storage_offset(), 0);
   EXPECT_EQ(second->view.byte_offset, second->storage->base);
   EXPECT_TRUE(second->view.flags & TN_TENSOR_OPAQUE);
-  Impl part = over(second, {4}, {1}, 16);
-  EXPECT_EQ(part->storage_offset(), 4);
-  EXPECT_EQ(part->view.byte_offset, second->storage->base + 16);
-  EXPECT_EQ(part->alias(false)->storage_offset(), 4);
-  EXPECT_EQ(part->device().str(), "fake_opaque:0");
+  Impl slice = over(second, {4}, {1}, 16);
+  EXPECT_EQ(slice->storage_offset(), 4);
+  EXPECT_EQ(slice->view.byte_offset, second->storage->base + 16);
+  EXPECT_EQ(slice->alias(false)->storage_offset(), 4);
+  EXPECT_EQ(slice->device().str(), "fake_opaque:0");
 }
 
 TEST(TensorImpl, ALayoutOfItsOwnHoldsItsComponents) {

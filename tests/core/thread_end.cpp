@@ -45,7 +45,7 @@ TEST(ThreadEnd, MayBeRegisteredAgainFromThere) {
   EXPECT_EQ(rounds, 3);
 }
 
-// The library's own state is still there in destructors of thread_local objects, whatever was made first.
+// The library's own state is still usable in destructors of thread_local objects, in any order of construction.
 struct Uses {
   ~Uses() {
     core::pool_free(core::pool_alloc(64), 64);
@@ -53,7 +53,7 @@ struct Uses {
     core::cache_free(0, 0, b, nullptr);
   }
 };
-TEST(ThreadEnd, ComesBehindThreadLocalObjects) {
+TEST(ThreadEnd, ComesAfterThreadLocalObjects) {
   const uint64_t before = core::memory_stats(0, 0).allocated;
   for (bool early : {true, false}) {
     std::thread([early] {

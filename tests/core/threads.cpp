@@ -189,7 +189,7 @@ TEST(Threads, AForkedChildMakesWorkersOfItsOwn) {
     }
     return right && seen.size() > 1;
   };
-  // Here first: beside a thread that is just starting, a sanitizer forks with its own locks held.
+  // Here first: while a thread is starting, a sanitizer forks with its own locks held.
   ASSERT_TRUE(works());
   EXPECT_TRUE(holds_in_child(works));
   EXPECT_TRUE(holds_in_child([&] { return works() && holds_in_child(works); })) << "a child of a child";
@@ -208,7 +208,7 @@ TEST(Threads, AForkWhileOthersWorkLeavesTheChildUsable) {
 }
 #endif
 
-// A sleeper is barred from its caller's processor while it wakes, and no longer.
+// A sleeping worker may not run on its caller's processor while it wakes, and only then.
 TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
   WithThreads four(4);
   cpu_set_t allowed;
@@ -230,8 +230,8 @@ TEST(Threads, AWorkerThatWokeMayRunAnywhere) {
   EXPECT_EQ(barred, 0);
 }
 
-// A worker that is not scheduled takes no blocks, so that the caller waits for at most the block in another's hands.
-TEST(Threads, BusyNeighboursCostTheirShareOnly) {
+// A worker that is not scheduled takes no blocks, so the caller waits for at most the blocks that workers have begun.
+TEST(Threads, BusyNeighborsCostTheirShareOnly) {
   WithThreads with(2);
   auto time = [] {
     auto begin = std::chrono::steady_clock::now();
@@ -245,17 +245,17 @@ TEST(Threads, BusyNeighboursCostTheirShareOnly) {
   };
   double quiet = time();
   std::atomic<bool> stop{false};
-  std::vector<std::thread> neighbours;
+  std::vector<std::thread> neighbors;
   for (unsigned i = 0; i < 2; ++i) {
-    neighbours.emplace_back([&] {
+    neighbors.emplace_back([&] {
       while (!stop) {
       }
     });
   }
-  double beside = time();
+  double loaded = time();
   stop = true;
-  for (std::thread& t : neighbours) t.join();
+  for (std::thread& t : neighbors) t.join();
   RecordProperty("quiet_ms", std::to_string(quiet * 1e3));
-  RecordProperty("beside_ms", std::to_string(beside * 1e3));
-  EXPECT_LT(beside, quiet * 20) << "a collapse; the share itself is the benchmark's to judge";
+  RecordProperty("loaded_ms", std::to_string(loaded * 1e3));
+  EXPECT_LT(loaded, quiet * 20) << "a collapse; the share itself is the benchmark's to judge";
 }

@@ -200,7 +200,7 @@ TEST(EmbeddingBag, Refuses) {
   };
   expect_words(with({1, 3}), {"offsets[0] has to be 0", "1"});
   expect_words(with({0, 8}), {"offsets[-1] can not be greater than input's length", "8"});
-  expect_words(with({0, 5, 3}), {"offsets must not fall"});
+  expect_words(with({0, 5, 3}), {"offsets must not decrease"});
   expect_words(with({0, -2}), {"-2"});
   expect_words(with({}), {"no bag", "7 indices"});
 }

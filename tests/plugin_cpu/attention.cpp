@@ -66,7 +66,8 @@ TEST_F(TileAttention, Masks) {
   }
 }
 
-// As by steps: such a mask gives more results than query has heads, and a wrong one is the sum's error.
+// Falls back to the decomposition: such a mask gives more results than query has heads; the error of a wrong one is
+// add's.
 TEST_F(TileAttention, MasksOfMoreDimensions) {
   const Operands o({37, 41, 24, 40});
   const Tensor q = o.q[0][0], k = o.k[0][0], v = o.v[0][0];
@@ -86,9 +87,9 @@ TEST_F(TileAttention, LargeScoresLeaveOneKey) {
 TEST_F(TileAttention, AnyStrides) {
   for (const Shape& s : kShapes) {
     const Operands o(s);
-    const auto turned = [](const Tensor& t) { return t.transpose(2, 3).contiguous().transpose(2, 3); };
+    const auto transposed = [](const Tensor& t) { return t.transpose(2, 3).contiguous().transpose(2, 3); };
     const auto inside = [](const Tensor& t) { return t.transpose(1, 2).contiguous().transpose(1, 2); };
-    EXPECT_TRUE(near(turned(o.q), turned(o.k), turned(o.v))) << s.queries;
+    EXPECT_TRUE(near(transposed(o.q), transposed(o.k), transposed(o.v))) << s.queries;
     EXPECT_TRUE(near(inside(o.q), inside(o.k), inside(o.v))) << s.queries;
     EXPECT_TRUE(near(o.q, o.k.slice(1, 0, 1).expand(o.k.sizes()), o.v)) << s.queries;
   }
@@ -109,7 +110,7 @@ TEST_F(TileAttention, NaNsStayInTheirRows) {
   EXPECT_EQ(out[0][1][5].isnan().sum().item<int64_t>(), 32);
 }
 
-// The kernel serves: there is never a matrix of scores.
+// The fused kernel runs: it never allocates a matrix of scores.
 TEST_F(TileAttention, NeedsNoMemoryForScores) {
   const Operands o({500, 3000, 64, 64});
   const uint64_t before = core::memory_stats(0, 0).allocated_peak;

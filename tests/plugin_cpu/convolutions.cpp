@@ -25,7 +25,7 @@ struct Case {
 
 const std::vector<Case> kCases = {
     {"square", {2, 32, 12, 12}, {32, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1}},
-    {"channels that fill no tile", {3, 24, 11, 13}, {40, 24, 3, 2}, {1, 1}, {2, 0}, {1, 1}},
+    {"channels that do not fill a tile", {3, 24, 11, 13}, {40, 24, 3, 2}, {1, 1}, {2, 0}, {1, 1}},
     {"one tap", {2, 64, 9, 10}, {17, 64, 1, 1}, {1, 1}, {0, 0}, {1, 1}},
     {"strides", {2, 16, 15, 18}, {24, 16, 3, 4}, {2, 3}, {1, 2}, {1, 1}},
     {"gaps", {1, 16, 17, 16}, {16, 16, 3, 3}, {1, 2}, {2, 3}, {2, 3}},
@@ -74,7 +74,7 @@ TEST_F(TileConvolutions, ResultsAndGradientsAreRoundedOnce) {
   }
 }
 
-// The windows written out, in the order of taps and channels that the walk has.
+// The windows written out, in the kernel's order of taps and channels.
 TEST_F(TileConvolutions, BitsAreThoseOfTheProductOverWindows) {
   const Tensor x = bf16(randn({2, 32, 10, 14})), w = bf16(randn({20, 32, 3, 3}));
   // What the first tap adds the last one takes away: what is added between them is rounded, so that the order shows.

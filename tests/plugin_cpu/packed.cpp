@@ -24,18 +24,18 @@ packed::Origin weights(uint64_t id, uint64_t writes = 0) { return {id, writes, &
 
 packed::Kept ask(const packed::Origin& from, const sdk::Ints& key = kKey) {
   packed::Found f = packed::find(from, key, kBytes);
-  return f.wanted ? packed::keep(from, key, cpu::Buffer(kBytes), kBytes) : f.memory;
+  return f.wanted ? packed::add(from, key, cpu::Buffer(kBytes), kBytes) : f.memory;
 }
 
 class PackedTable : public testing::Test {
  protected:
   void TearDown() override {
-    packed::limit(0);
-    packed::limit(int64_t{128} << 20);
+    packed::set_limit(0);
+    packed::set_limit(int64_t{128} << 20);
   }
 };
 
-TEST_F(PackedTable, KeepsWhatComesASecondTime) {
+TEST_F(PackedTable, CachesOnTheSecondCall) {
   EXPECT_EQ(ask(weights(11)), nullptr);
   const packed::Kept first = ask(weights(11));
   ASSERT_NE(first, nullptr);
@@ -43,7 +43,7 @@ TEST_F(PackedTable, KeepsWhatComesASecondTime) {
   EXPECT_EQ(packed::bytes_kept(), kBytes);
 }
 
-TEST_F(PackedTable, AWriteForgets) {
+TEST_F(PackedTable, AWriteInvalidates) {
   ask(weights(12)), ask(weights(12));
   EXPECT_EQ(ask(weights(12, 1)), nullptr);
   EXPECT_EQ(packed::bytes_kept(), 0);
@@ -54,17 +54,17 @@ TEST_F(PackedTable, TellsLayoutsAndAddressesApart) {
   const int64_t other[] = {1, 2, 4};
   ask(weights(13)), ask(weights(13));
   EXPECT_EQ(ask(weights(13), sdk::Ints(other, 3)), nullptr);
-  packed::Origin behind = weights(13);
-  behind.data = other;
-  EXPECT_EQ(ask(behind), nullptr);
+  packed::Origin offset = weights(13);
+  offset.data = other;
+  EXPECT_EQ(ask(offset), nullptr);
 }
 
-TEST_F(PackedTable, NothingIsKeptOfWhatMayChangeUnseen) {
+TEST_F(PackedTable, StoragesWithUncountedWritesAreNotCached) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(packed::Origin{}), nullptr);
 }
 
-TEST_F(PackedTable, TheOldestGoesWhereMemoryIsBounded) {
-  packed::limit(2 * kBytes);
+TEST_F(PackedTable, TheOldestIsEvictedAtTheLimit) {
+  packed::set_limit(2 * kBytes);
   std::vector<packed::Kept> kept;
   for (uint64_t id = 20; id < 23; ++id) ask(weights(id)), kept.push_back(ask(weights(id)));
   EXPECT_EQ(packed::bytes_kept(), 2 * kBytes);

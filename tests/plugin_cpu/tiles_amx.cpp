@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // The machine code of the AMX unit against the emulated one. On a processor without AMX each of its instructions traps;
-// a handler decodes it and does what the manual says. With AMX the processor does.
+// a handler decodes it and does what the manual says. With AMX the processor executes them.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the manual says of TDPBF16PS, of its emulation.
+// The emulation of TDPBF16PS against the manual.
 #include "plugin_cpu/tiles/emulated.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Damaged files, from a seeded generator: 6,000 under a manifest that has the hash of the good one, 2,000 loaded
-// without one, each in a probe first. No process but a probe may die of them, and one that opens a file whose damaged
-// code ran well in the probe: what such code does depends on where it lies. TENON_TEST_SEED and TENON_TEST_TIMES (a
-// factor) look further than the tests of every day.
+// without one, each in a probe first. Only a probe may crash, or a process that opens a file whose damaged code
+// ran well in the probe: what such code does depends on its address. TENON_TEST_SEED and TENON_TEST_TIMES (a factor)
+// cover more than the default run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,11 +22,11 @@ int setting(const char* name, int otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
-// A sanitizer makes a process dear, and finds nothing in files of the same kinds that it has not found in a tenth.
+// Under a sanitizer a process is expensive, and a tenth of the files finds as much.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kShare = 10;
+constexpr int kDivisor = 10;
 #else
-constexpr int kShare = 1;
+constexpr int kDivisor = 1;
 #endif
 
 class Mutator {
@@ -50,7 +50,7 @@ class Mutator {
         case 3:
           fill(out, 0, 64);
           break;
-        case 4:  // a program header, or a whole row of them
+        case 4:  // a program header, or several in sequence
           fill(out, 64 + 56 * below(9), 8 * (1 + below(14)));
           break;
         default:
@@ -78,7 +78,7 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-// What a reason says, without what is the file's own: paths, numbers, names.
+// The reason without what is specific to the file: paths, numbers, names.
 std::string kind_of(const std::string& reason, const std::string& path) {
   std::string out;
   for (char c : reason.rfind(path, 0) == 0 ? reason.substr(path.size()) : reason) {
@@ -97,7 +97,7 @@ std::string table(const std::map<std::string, int>& kinds) {
 }  // namespace
 
 TEST(PluginCorruption, UnderTheGoodFilesHashNothingIsEverOpened) {
-  const int times = 6000 / kShare * setting("TENON_TEST_TIMES", 1);
+  const int times = 6000 / kDivisor * setting("TENON_TEST_TIMES", 1);
   Folder f;
   std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [&] {
     f.add("works", "works", {{"sha256", '"' + sha256_of(built_plugin("works")) + '"'}});
@@ -125,9 +125,9 @@ TEST(PluginCorruption, UnderTheGoodFilesHashNothingIsEverOpened) {
   std::printf("%d files refused before they were opened:\n%s", times, out.c_str());
 }
 
-#if !defined(__SANITIZE_THREAD__)  // in which a fork that crashes may wait for ever
+#if !defined(__SANITIZE_THREAD__)  // where a child that crashes may hang
 TEST(PluginCorruption, WithoutAManifestOnlyProbesDie) {
-  const int times = 2000 / kShare * setting("TENON_TEST_TIMES", 1);
+  const int times = 2000 / kDivisor * setting("TENON_TEST_TIMES", 1);
   Mutator mutator(bytes_of(built_plugin("works")));
   Folder f;
   std::map<std::string, int> kinds;
@@ -154,11 +154,11 @@ TEST(PluginCorruption, WithoutAManifestOnlyProbesDie) {
     EXPECT_TRUE(killed_by == 0 || said.empty() || said == "opened") << "mutation " << i << " was refused: " << said;
     EXPECT_TRUE(killed_by != 0 || !said.empty()) << "mutation " << i;
     died_of_code += killed_by != 0;
-    died_in_probe += said.find("the process that tried it") != std::string::npos;
+    died_in_probe += said.find("the probe process") != std::string::npos;
     ++kinds[kind_of(said, path)];
     fs::remove(f / name);
   }
-  // The checks before dlopen are good, but not so good that the probe were idle.
+  // The checks before dlopen are good, but the probe still finds some.
   EXPECT_GE(died_in_probe, times / 200);
   EXPECT_LE(died_of_code, 2) << "processes with a file that was opened died";
   std::printf("%d files, %d probes died, and %d processes of the code of an opened file:\n%s", times, died_in_probe,

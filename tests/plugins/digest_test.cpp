@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The digest against damage.
+// The digest that detects damage.
 #include "plugins/digest.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ TEST(PluginDigest, StripChangesNothingAndAnyLoadedByteDoes) {
   }
 }
 
-TEST(PluginDigest, OfNoLibraryIsEmpty) {
+TEST(PluginDigest, IsEmptyForAFileThatIsNotALibrary) {
   Folder f;
   f.write("text", "not a library");
   EXPECT_EQ(digest_of(f / "text"), "");

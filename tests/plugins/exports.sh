@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# Rule 1 of abi/RULES.md: a plugin exports its entry alone, imports nothing of ours and links no library of ours.
-#   exports.sh FOLDER...      looks at every libtenon_NAME.so that has a manifest beside it
+# Rule 1 of abi/RULES.md: a plugin exports its entry alone, imports no symbol of Tenon and links no library of Tenon.
+#   exports.sh FOLDER...      checks every libtenon_NAME.so that has a manifest next to it
 failed=0
 for manifest in $(for folder in "$@"; do ls "$folder"/libtenon_*.json 2> /dev/null; done); do
   library=${manifest%.json}.so

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Attempts to have another file loaded than the one that was meant.
+// Attempts to load another file than the intended one.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,8 +21,8 @@ void expect_refused(const fs::path& file, const std::string& reason) {
   EXPECT_NE(why.find(reason), std::string::npos) << file << " was refused with: " << why;
 }
 
-// A process that changes libtenon_works.so of the folder for `b` and back, until this one ends.
-pid_t exchange_for_ever(const Folder& f) {
+// A process that swaps libtenon_works.so of the folder with `b` and back, until this one ends.
+pid_t start_exchanging(const Folder& f) {
   pid_t child = fork();
   if (child != 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -65,7 +65,7 @@ TEST(PluginHijack, AFolderAboveThatOthersMayWrite) {
   EXPECT_EQ(refusal(f / "open/safe/libtenon_good.so"), "");
   fs::permissions(f / "open", fs::perms::others_all, fs::perm_options::add);
   expect_refused(f / "open/safe/libtenon_good.so", "open: the folder may be written by others");
-  chmod((f / "open").c_str(), 01777);  // sticky, as /tmp: nobody else can put another folder in its place
+  chmod((f / "open").c_str(), 01777);  // sticky, as /tmp: no other user can replace the folder
   EXPECT_EQ(refusal(f / "open/safe/libtenon_good.so"), "");
 }
 
@@ -106,8 +106,8 @@ TEST(PluginHijack, AFileThatIsReplacedWhileItOpensServesNothing) {
   }
 }
 
-// Somebody changes the good file for another of its name all the time. Whatever the moment, only the good one serves;
-// and of a sealed copy nothing else is ever run.
+// The good file is swapped with another of its name all the time. At any moment only the good one may be published,
+// and from a sealed copy no other code ever runs.
 TEST(PluginHijack, AFileThatIsExchangedAllTheTime) {
   const std::string hash = sha256_of(built_plugin("works"));
   for (const char* isolated : {"false", "true"}) {
@@ -120,7 +120,7 @@ TEST(PluginHijack, AFileThatIsExchangedAllTheTime) {
     for (int i = 0; i < kTimes; ++i) {
       std::string out = in_child({{"TENON_PLUGIN_PATH", f.path().string()}}, [&] {
         plugins::list();
-        pid_t other = exchange_for_ever(f);
+        pid_t other = start_exchanging(f);
         usleep(200);
         std::string why = load_of(f / "libtenon_works.json");
         kill(other, SIGKILL);

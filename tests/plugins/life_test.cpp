@@ -87,7 +87,7 @@ TEST(PluginLife, ASecondPluginOfTheSameNameIsRefused) {
   EXPECT_NE(out.find("a plugin named 'good' is open already"), std::string::npos) << out;
 }
 
-TEST(PluginLife, NoDeviceIsNoFault) {
+TEST(PluginLife, NoDeviceIsNotAnError) {
   std::string out = in_child(kNowhere, [] {
     plugins::load(built_plugin("no_device").string());
     return listing();
@@ -192,7 +192,7 @@ TEST(PluginLife, UnloadWaitsForTheKernelThatRuns) {
   EXPECT_EQ(out, "0 2, unmapped, no kernel");
 }
 
-TEST(PluginLife, UnloadBesideCallersThatNeverPause) {
+TEST(PluginLife, UnloadWhileThreadsKeepCalling) {
   std::string out = in_child(kNowhere, [] {
     std::atomic<bool> stop{false};
     std::vector<std::thread> callers;

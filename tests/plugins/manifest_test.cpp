@@ -34,7 +34,7 @@ std::string listing_with(const Fault& fault) {
 TEST(PluginManifest, EachFaultHasItsReasonAndTheRestGoesOn) {
   const Fault faults[] = {
       {"no name", {{"name", ""}}, "field 'name' is missing"},
-      {"a name that is none", {{"name", "\"a/b\""}}, "field 'name' must have 1 to 64"},
+      {"an invalid name", {{"name", "\"a/b\""}}, "field 'name' must have 1 to 64"},
       {"a name of another type", {{"name", "3"}}, "field 'name' is 3; expected"},
       {"no library", {{"library", ""}}, "field 'library' is missing"},
       {"no device", {{"device", ""}}, "field 'device' is missing"},
@@ -73,7 +73,7 @@ TEST(PluginManifest, EachFaultHasItsReasonAndTheRestGoesOn) {
   }
 }
 
-TEST(PluginManifest, TextThatIsNoJson) {
+TEST(PluginManifest, TextThatIsNotJson) {
   for (const char* text : {"", "{", "[]", "\"x\"", "not json", "{\"name\": \"\xff\"}"}) {
     Folder f;
     f.add("good", "good");
@@ -86,7 +86,7 @@ TEST(PluginManifest, TextThatIsNoJson) {
 }
 
 TEST(PluginManifest, UnknownFieldsAreSkipped) {
-  std::string out = listing_with({"", {{"colour", "\"green\""}, {"arch", ""}}, ""});
+  std::string out = listing_with({"", {{"color", "\"green\""}, {"arch", ""}}, ""});
   EXPECT_NE(out.find("good opened"), std::string::npos) << out;
 }
 

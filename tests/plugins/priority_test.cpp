@@ -16,8 +16,8 @@ namespace {
 
 tn_str str(const char* s) { return {s, __builtin_strlen(s)}; }
 
-// Who is tried first for relu on the host, with these priorities in the manifests of two plugins whose kernels agree in
-// theirs. The second one is found last.
+// Which plugin is tried first for relu on the host, with these priorities in the manifests of two plugins whose kernels
+// agree in theirs. The second one is found last.
 std::string first_of(const std::string& one, const std::string& two) {
   Folder f;
   f.add("host_relu", "host_relu", {{"device", "\"cpu\""}, {"priority", one}});
@@ -52,7 +52,7 @@ TEST(PluginPriority, OfKernelsComesFirst) {
   EXPECT_EQ(who, "plugin host_relu_first 1.2.3, priority 5, of the plugin 0");
 }
 
-// Nothing of the plugin is asked for by its device before.
+// The device of the plugin has not been used before.
 TEST(PluginNames, AnUnknownDtypeOpensThePluginsOfTheHost) {
   Folder f;
   f.add("host_dtype", "host_dtype", {{"device", "\"cpu\""}});

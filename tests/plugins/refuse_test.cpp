@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that are no plugins, or broken ones: each is refused with its own reason, and the process goes on.
+// Files that are not plugins, or broken ones: each is refused with its own reason, and the process continues.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -18,7 +18,7 @@ void expect_refused(const fs::path& file, const std::string& reason) {
 
 }  // namespace
 
-TEST(PluginRefusal, FilesThatAreNoLibraries) {
+TEST(PluginRefusal, FilesThatAreNotLibraries) {
   Folder f;
   f.write("libtenon_empty.so", "");
   f.write("libtenon_text.so", "int main() { return 0; }\n");
@@ -38,10 +38,10 @@ TEST(PluginRefusal, TruncatedAtManyPlaces) {
   ASSERT_GT(whole.size(), 1000u);
   Folder f;
   for (int i = 0; i < 200; ++i) {
-    std::size_t keep = i < 64 ? static_cast<std::size_t>(i) : whole.size() * static_cast<std::size_t>(i - 64) / 136;
+    std::size_t length = i < 64 ? static_cast<std::size_t>(i) : whole.size() * static_cast<std::size_t>(i - 64) / 136;
     std::string name = "libtenon_cut" + std::to_string(i) + ".so";
-    f.write(name, whole.substr(0, keep));
-    EXPECT_NE(refusal(f / name), "") << "cut after " << keep << " of " << whole.size() << " bytes";
+    f.write(name, whole.substr(0, length));
+    EXPECT_NE(refusal(f / name), "") << "cut after " << length << " of " << whole.size() << " bytes";
   }
 }
 

@@ -27,10 +27,10 @@ TEST(PluginSearch, ThePathVariableIsExclusive) {
 TEST(PluginSearch, AddedFoldersComeBeforeTheCoreLibraryAndTheUser) {
   std::string out = in_child({{"TENON_ADD_PLUGIN_PATH", "/added"}, {"HOME", "/home/somebody"}}, folders);
   EXPECT_EQ(out.rfind("/added\n", 0), 0u) << out;
-  std::size_t beside = out.find("/tenon\n"), user = out.find("/home/somebody/.local/lib/tenon\n");
-  EXPECT_NE(beside, std::string::npos) << out;
+  std::size_t core = out.find("/tenon\n"), user = out.find("/home/somebody/.local/lib/tenon\n");
+  EXPECT_NE(core, std::string::npos) << out;
   EXPECT_NE(user, std::string::npos) << out;
-  EXPECT_LT(beside, user);
+  EXPECT_LT(core, user);
 }
 
 TEST(PluginSearch, RelativeFoldersAndTheCurrentOneAreNeverSearched) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Structs of another size than this core's: older minors are filled with zeros, newer ones cut, the rest refused. No
-// byte behind struct_size is read: the page that follows may not be.
+// byte after struct_size is read: the page that follows is not readable.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -24,7 +24,7 @@ constexpr std::size_t kMany = std::size_t{1} << 40;
 
 struct Struct {
   const char* name;
-  std::size_t size, least;  // today's, and what the first release requires
+  std::size_t size, min_size;  // today's, and what the first release requires
 };
 const Struct kStructs[] = {
     {"plugin", sizeof(tn_plugin), offsetof(tn_plugin, shutdown)},
@@ -43,7 +43,7 @@ std::string outcome(const Struct& s, std::size_t size) {
 
 TEST(PluginSkew, SizesThatAreLargeEnoughWork) {
   for (const Struct& s : kStructs) {
-    for (std::size_t size : {s.least, s.least + 8, s.size - 1, s.size, s.size + 8, s.size + 4096}) {
+    for (std::size_t size : {s.min_size, s.min_size + 8, s.size - 1, s.size, s.size + 8, s.size + 4096}) {
       EXPECT_EQ(outcome(s, size), "") << s.name << " of " << size << " bytes, today " << s.size;
     }
   }
@@ -55,7 +55,7 @@ TEST(PluginSkew, UnknownExtensionsAreSkipped) {
 
 TEST(PluginSkew, OtherSizesAreRefused) {
   for (const Struct& s : kStructs) {
-    for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, s.least - 1}) {
+    for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, s.min_size - 1}) {
       EXPECT_NE(outcome(s, size).find(s.name == std::string("plugin") ? "its descriptor" : "is too short"),
                 std::string::npos)
           << s.name << " of " << size << " bytes: " << outcome(s, size);
@@ -71,21 +71,21 @@ TEST(PluginSkew, OtherSizesAreRefused) {
 TEST(PluginSkew, SchemasAreReadWithinTheirSize) {
   static std::string said;
   const auto before = core::set_log_handler([](int, std::string_view text) { said = text; });
-  const std::size_t least = offsetof(tn_schema, infer), page = 4096, room = 4 * page;
+  const std::size_t min_size = offsetof(tn_schema, infer), page = 4096, room = 4 * page;
   char* memory =
       static_cast<char*>(mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_EQ(mprotect(memory + room, page, PROT_NONE), 0);
   tn_schema schema{};
   schema.text = {"skew::x(Tensor self) -> Tensor", 30};
-  for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, least - 1, least, sizeof schema - 1,
+  for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, min_size - 1, min_size, sizeof schema - 1,
                            sizeof schema, sizeof schema + 8, sizeof schema + page, kMany, SIZE_MAX}) {
-    const std::size_t there = std::max(sizeof size, std::min(size, room));
-    char* at = memory + room - (there + 7) / 8 * 8;
-    std::memset(at, 0xab, there);
-    std::memcpy(at, &schema, std::min(there, sizeof schema));
+    const std::size_t readable = std::max(sizeof size, std::min(size, room));
+    char* at = memory + room - (readable + 7) / 8 * 8;
+    std::memset(at, 0xab, readable);
+    std::memcpy(at, &schema, std::min(readable, sizeof schema));
     std::memcpy(at, &size, sizeof size);
     const tn_status status = core::host_table().register_op(reinterpret_cast<const tn_schema*>(at));
-    const bool sane = size >= least && size < kMany;
+    const bool sane = size >= min_size && size < kMany;
     EXPECT_NE(status, TN_OK) << size;
     EXPECT_EQ(said.find("says that it has " + std::to_string(size) + " bytes") == std::string::npos, sane)
         << size << ": " << said;
@@ -99,7 +99,7 @@ TEST(PluginSkew, SchemasAreReadWithinTheirSize) {
   core::set_log_handler(before);
 }
 
-// The table that core hands out says its own size, and more than 1.0 has is never taken for granted.
+// The table that core hands out says its own size, and never assumes more than what 1.0 has.
 TEST(PluginSkew, CoreStatesTheSizesOfWhatItFills) {
   EXPECT_EQ(fault_of(built_plugin("works"), "relu"), "");
   std::string said = refusal(built_plugin("reads_sizes"));

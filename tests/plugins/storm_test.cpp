@@ -21,7 +21,7 @@ struct Counts {
   std::atomic<long> served{0}, absent{0}, wrong{0};
 };
 
-// relu on the host until `stop`: some plugin's kernel does it, or nobody does.
+// Calls relu on the host until `stop`: a plugin's kernel serves it, or none is found.
 void dispatch(const std::atomic<bool>& stop, Counts& counts) {
   const int64_t sizes[1] = {4};
   const float in[4] = {-1, 2, -3, 4};
@@ -81,7 +81,7 @@ TEST(PluginStorm, PluginsComeAndGoUnderThreadsThatCallThem) {
   const int times = 100 * (text ? std::atoi(text) : 1);
   std::map<std::string, std::string> environment = {{"TENON_PLUGIN_PATH", "/nonexistent"}};
 #ifdef __SANITIZE_ADDRESS__
-  // Its allocator keeps the locks of the parent's other threads in the child of a fork, where the probe then waits.
+  // In the child of a fork its allocator's locks stay held by the parent's other threads, so the probe would hang.
   environment["TENON_PLUGIN_PROBE"] = "0";
 #endif
   std::string out = in_child(environment, [&] {

@@ -63,7 +63,7 @@ std::string in_child(const std::map<std::string, std::string>& environment, cons
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
     return test ? test->result()->total_part_count() : 0;
   };
-  const int before = parts();  // what failed here already is no fault of the child
+  const int before = parts();  // earlier failures do not count for the child
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
@@ -112,7 +112,7 @@ namespace {
 
 tn_str str(const std::string& s) { return {s.data(), s.size()}; }
 
-// Four numbers to the device, through an op if one is named, and back; what failed, else "".
+// Four floats to the device, through an op if one is named, and back; what failed, else "".
 std::string round_trip(const std::string& device_name, const std::string& op, bool values_matter) {
   auto last = [](const char* what) { return std::string(what) + ": " + tn_last_error(); };
   const int64_t sizes[1] = {4};

@@ -20,7 +20,7 @@ constexpr const char* kHere = "[\"fp\"]";
 #endif
 constexpr const char* kNowhere = "[\"avx9000\"]";
 
-// toy_plain, toy_fast and toy_future serve the device toy; only the first runs everywhere, the last one nowhere.
+// toy_plain, toy_fast and toy_future serve the device toy; the first runs on every processor, the last on none.
 struct Toys : Folder {
   Toys() {
     add("toy_plain", "toy_plain", fields("0", "[]"));
@@ -72,7 +72,7 @@ TEST(PluginVariants, ANameDoesNotOverrideTheProcessor) {
   EXPECT_NE(out.find("toy_plain opened"), std::string::npos) << out;
 }
 
-TEST(PluginVariants, ABrokenOneLeavesTheDeviceToTheNext) {
+TEST(PluginVariants, ABrokenOneFallsBackToTheNext) {
   Toys f;
   f.write("libtenon_toy_fast.so", "no library");
   std::string out = use(f, "", "toy_plain");
@@ -94,7 +94,7 @@ TEST(PluginVariants, AnExplicitLoadOfAnotherIsRefused) {
   EXPECT_NE(out.find("variant isa of toy is served by plugin toy_fast; unload that first"), std::string::npos) << out;
 }
 
-TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedBeside) {
+TEST(PluginVariants, OtherPluginsOfTheDeviceAreOpenedToo) {
   Toys f;
   f.add("toy_extra", "toy_extra", {{"device", "\"toy\""}, {"variant", ""}});
   std::string out = use(f, "", "toy_fast");

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Numbers beside integer tensors: what is cut, what wraps, what limits and what is refused. The values are libtorch's.
+// Scalars combined with integer tensors: what truncates, wraps, saturates and what is rejected. The values are
+// libtorch's.
 #include <gtest/gtest.h>
 
 #include "tenon/core/error.h"
@@ -22,14 +23,14 @@ TEST(Numbers, LimitsBeyondADtypeLimitNothing) {
   EXPECT_TRUE(equal(clamp_min(four(kInt64), -2), four(kInt64)));
 }
 
-TEST(Numbers, FactorsOfWholeResultsAreCut) {
+TEST(Numbers, FactorsOfIntegerResultsAreTruncated) {
   Tensor x = four(kInt64), m = x.reshape({2, 2});
   EXPECT_TRUE(equal(addcmul(x, x, x, 1.6), x + x * x));
   EXPECT_TRUE(equal(addmm(m, m, m, 1, 0.6), m));
   EXPECT_TRUE(equal(addmm(m, m, m, 0.6, 1), m.mm(m)));
 }
 
-TEST(Numbers, OneThatADtypeCannotHoldIsRefused) {
+TEST(Numbers, ScalarsThatADtypeCannotHoldAreRejected) {
   Tensor x = four(kByte);
   EXPECT_THROW(threshold(x, 1, 300), ValueError);
   EXPECT_THROW(addcmul(x, x, x, -1.0), ValueError);
@@ -37,7 +38,7 @@ TEST(Numbers, OneThatADtypeCannotHoldIsRefused) {
   EXPECT_TRUE(equal(threshold(x, 1, -2), bytes({254, 254, 2, 3})));
 }
 
-TEST(Numbers, AFactorOfAProductThatADtypeCannotHoldIsRefused) {
+TEST(Numbers, FactorsThatADtypeCannotHoldAreRejected) {
   const Tensor m = four(kByte).reshape({2, 2}), v = m[1], b = m.unsqueeze(0);
   for (const Scalar factor : {Scalar(-1.0), Scalar(-0.5), Scalar(256), Scalar(-256), Scalar(300.0), Scalar(1e20)}) {
     EXPECT_THROW(addmm(m, m, m, 1, factor), ValueError);
@@ -63,7 +64,7 @@ TEST(Numbers, FloatPowerInPlaceIsOfDoubles) {
   EXPECT_THROW(tensor({2}).float_power_(tensor({2.})), TypeError);
 }
 
-TEST(Numbers, AFractionalAlphaOfIntegersIsRefused) {
+TEST(Numbers, AFractionalAlphaOfIntegersIsRejected) {
   Tensor x = four(kInt32);
   EXPECT_THROW(add(x, x, 1.5), TypeError);
   EXPECT_THROW(sub(x, x, 0.5), TypeError);

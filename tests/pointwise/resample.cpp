@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Which elements a line is resampled from, for scales that no image has: a program may give any.
+// Which elements a line is resampled from, for scales that no image size gives: a program may pass any.
 #include "tenon/sdk/resample.h"
 
 #include <gtest/gtest.h>

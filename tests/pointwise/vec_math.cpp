@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The ends of the vector functions.
+// The vector functions at the ends of their ranges.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ float of(float x, Tensor (*f)(const Tensor&)) { return f(tenon::full({3}, x)).da
 }  // namespace
 
 // tenon_ulp measures what lies between these.
-TEST(VecMath, FarEndsAndNoNumber) {
+TEST(VecMath, FarEndsAndNan) {
   const float inf = HUGE_VALF, big = 3.4e38f, nan = NAN;
   const auto gelu = [](const Tensor& x) { return tenon::gelu(x); };
   const auto gelu_tanh = [](const Tensor& x) { return tenon::gelu(x, "tanh"); };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every scenario of process_ends: the status with which it ends, and what it and its children say. TENON_TEST_TIMES=60
-// runs each so often.
+// Every scenario of process_ends: the status with which it ends, and what it and its children print.
+// TENON_TEST_TIMES=60 runs each 60 times.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Forks in the middle of everything. What a child does is what its parent can do.
+// Forks during every kind of work. A child must be able to do all that its parent can.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 namespace tenon::process {
 namespace {
 
-void do_all() {
+void run_all_work() {
   for (const Work& w : works()) w.run();
 }
 const char* const kAll = "forward right\nbackward right\nsaving right\nerrors right\n";
@@ -56,7 +56,7 @@ int fork_while(F f) {
     });
   }
   while (rounds < 3) std::this_thread::yield();
-  for (int i = 0; i < 10; ++i) in_child(do_all, i % 2 == 0);
+  for (int i = 0; i < 10; ++i) in_child(run_all_work, i % 2 == 0);
   stop = true;
   for (auto& t : threads) t.join();
   return 0;
@@ -73,7 +73,7 @@ void allocate() {
   core::cache_trim(0, 0);
 }
 void dispatch() { (void)(ones({200, 300}).exp() * 2).sum(1); }
-void pass_back() {
+void run_backward() {
   Tensor w = ones({30, 30}).requires_grad_();
   w.mm(w).tanh().sum().backward();
 }
@@ -96,26 +96,26 @@ void warn_and_fail() {
 // Plugins open while others fork: in a process that has not used the library before.
 int fork_while_opening() {
   std::thread opener([] { plugins::open_all(); });
-  for (int i = 0; i < 10; ++i) in_child(do_all);
+  for (int i = 0; i < 10; ++i) in_child(run_all_work);
   opener.join();
   return 0;
 }
 
 int child_of_child() {
-  do_all();
+  run_all_work();
   in_child([] {
-    do_all();
-    in_child([] { in_child(do_all); });
+    run_all_work();
+    in_child([] { in_child(run_all_work); });
   });
   return 0;
 }
 int exec_after_fork() {
-  do_all();
+  run_all_work();
   in_child([] { execl(g_program.c_str(), g_program.c_str(), "plain", g_folder.c_str(), nullptr); });
   return 0;
 }
 int spawned() {
-  do_all();
+  run_all_work();
   pid_t pid = 0;
   char name[] = "plain";
   char* const arguments[] = {g_program.data(), name, g_folder.data(), nullptr};
@@ -124,14 +124,14 @@ int spawned() {
   return 0;
 }
 int fork_in_exit_handler() {
-  do_all();
-  std::atexit([] { in_child(do_all, true); });
+  run_all_work();
+  std::atexit([] { in_child(run_all_work, true); });
   return 0;
 }
 int fork_in_hook() {
   Tensor x = ones({3}).requires_grad_(), y = x * 2;
   y.register_hook([](Tensor g) {
-    in_child(do_all, true);
+    in_child(run_all_work, true);
     return g;
   });
   y.sum().backward();
@@ -142,14 +142,14 @@ int fork_in_parallel() {
   core::parallel_for(
       1000, 1,
       [](void*, int64_t begin, int64_t) {
-        if (begin == 500) in_child(do_all, true);
+        if (begin == 500) in_child(run_all_work, true);
       },
       nullptr);
   return 0;
 }
 int fork_of_thread() {
-  do_all();
-  std::thread([] { in_child(do_all); }).join();
+  run_all_work();
+  std::thread([] { in_child(run_all_work); }).join();
   return 0;
 }
 int child_goes_on_backward() {
@@ -167,7 +167,7 @@ int child_outlives_parent() {
   const pid_t parent = getpid(), child = fork();
   if (child != 0) return 0;
   while (getppid() == parent) usleep(1000);
-  do_all();
+  run_all_work();
   return 0;
 }
 
@@ -176,10 +176,10 @@ int child_outlives_parent() {
 std::vector<Scenario> forks() {
   const std::string all = kAll;
   return {
-      {"plain", [] { return do_all(), 0; }, all},
+      {"plain", [] { return run_all_work(), 0; }, all},
       {"fork_while_allocating", [] { return fork_while(allocate); }, ten_times(all)},
       {"fork_while_dispatching", [] { return fork_while(dispatch); }, ten_times(all)},
-      {"fork_while_passing_back", [] { return fork_while(pass_back); }, ten_times(all)},
+      {"fork_while_passing_back", [] { return fork_while(run_backward); }, ten_times(all)},
       {"fork_while_convolving", [] { return fork_while(convolve); }, ten_times(all)},
       {"fork_while_saving", [] { return fork_while(write_file); }, ten_times(all)},
       {"fork_while_drawing", [] { return fork_while(draw); }, ten_times(all)},

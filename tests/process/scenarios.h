@@ -9,7 +9,7 @@
 
 namespace tenon::process {
 
-// Computes something whose result is known, and says "NAME right" or what is wrong.
+// Computes something whose result is known, and prints "NAME right" or what is wrong.
 struct Work {
   const char* name;
   void (*run)();
@@ -21,14 +21,14 @@ struct Scenario {
   std::string name;
   // Runs it; what it returns is main's status. It may end the process itself.
   std::function<int()> run;
-  std::string output;  // what the process and its children say, line by line
+  std::string output;  // what the process and its children print, line by line
   int status = 0;
 };
-std::vector<Scenario> ends();   // places.cpp
+std::vector<Scenario> ends();   // exit_points.cpp
 std::vector<Scenario> forks();  // forks.cpp
 
-void say(const std::string& line);  // to stdout at once, also where streams are gone
-extern std::string& g_program;      // this one's path; never destroyed, as the next
+void say(const std::string& line);  // to stdout at once, also after the standard streams are destroyed
+extern std::string& g_program;      // path of this program; never destroyed, like the next
 extern std::string& g_folder;       // for files
 
 }  // namespace tenon::process

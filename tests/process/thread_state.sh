@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Copyright the Tenon authors
 # SPDX-License-Identifier: Apache-2.0
-# thread_state.sh NM READELF LIBRARY..: none registers destructors of threads, for which the C library ends the process
-# where memory is short; and none that is opened late, a plugin, has a thread-local block, which is the same.
+# thread_state.sh NM READELF LIBRARY..: no library registers thread-local destructors, as the C library ends the
+# process if memory is short for them; and no plugin, which is opened late, has a thread-local block, for the same
+# reason.
 nm=$1 readelf=$2 failed=0
 shift 2
 [ $# -gt 0 ] || exit 2

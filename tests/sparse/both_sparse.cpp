@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Products of two sparse tensors, by elements and of matrices: the loops in host memory against the composed ops, which
-// serve the reference device, against dense results in double, and against themselves on more threads.
+// Products of two sparse tensors, by elements and of matrices: the loops in host memory against the composed operators,
+// which run on the reference device, against dense results in double, and against themselves on more threads.
 #include <limits>
 
 #include "tests/sparse/support.h"
@@ -22,7 +22,7 @@ using test::whole;
 
 const Device kRef("ref");
 
-// Of random values of float, whose products are rounded.
+// With random float values, whose products are rounded.
 Tensor rounded(int64_t n, IntArrayRef sizes) {
   return sparse_coo_tensor(columns(n, sizes), randn({n}, TensorOptions(kFloat)), sizes);
 }
@@ -99,7 +99,7 @@ TEST(BothSparse, MatricesLikeTheComposedOpsAndDenseOnes) {
   }
 }
 
-// Rows and columns that no table has room for.
+// More rows and columns than a table can hold.
 TEST(BothSparse, HugeSizes) {
   constexpr int64_t huge = int64_t{1} << 45;
   for (int64_t n : {3, 60, 300}) {
@@ -174,7 +174,7 @@ TEST(BothSparse, UncheckedIndices) {
       }
     }
   }
-  // Of those that claim an order that they have not, products are right, or at least whole.
+  // If the flag coalesced is wrong, products are right, or at least valid tensors.
   const Tensor t = random_sparse(kMany, {500, 400}, 2, kFloat), liar = t.clone()._coalesced_(true);
   const Tensor x = random_sparse(900, {400, 60}, 2, kFloat);
   expect_same(liar.mm(x).to_dense(), t.to_dense().mm(x.to_dense()), "mm");

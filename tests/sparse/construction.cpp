@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What sparse_coo_tensor takes, what it refuses, and in which words.
+// What sparse_coo_tensor accepts and rejects, and its error messages.
 #include <chrono>
 #include <random>
 
@@ -21,7 +21,7 @@ std::string refusal(const Tensor& indices, const Tensor& values, IntArrayRef siz
   return text_of<ValueError>([&] { (void)sparse_coo_tensor(indices, values, size); });
 }
 
-TEST(Construction, SharesItsParts) {
+TEST(Construction, SharesItsComponents) {
   const Tensor t = sparse_coo_tensor(kIndices, kValues, {2, 3});
   EXPECT_EQ(t.layout(), kSparse);
   EXPECT_TRUE(t.is_sparse());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Every row of the build with sparse tensors for its tensors, by name: served, or refused by an error of Tenon's. Rows
-// were written for strided tensors, and few know of others.
+// Every operator of the build with sparse tensors as arguments: computed, or rejected with an error of Tenon's. Most
+// operators are defined for strided tensors only.
 #include <cstring>
 
 #include "tenon/core/op.h"
@@ -12,7 +12,7 @@ namespace {
 
 using core::ArgType;
 
-// Arguments for a row, each of what its type allows: small, and the same for all rows.
+// Arguments for an operator, by their types: small, and the same for all operators.
 struct Arguments {
   const Tensor sparse, strided;
   const int64_t ints[8] = {0, 1, 1, 1, 1, 1, 1, 1};
@@ -93,7 +93,7 @@ struct Arguments {
   }
 };
 
-// What a call gave is read to its end.
+// Reads the results of a call completely.
 void use(const core::OwnedValue& v) {
   for (const core::Impl* t : {&v.tensor}) {
     if (*t) (void)Tensor(*t).to_dense().to(kCPU).sum();
@@ -103,7 +103,7 @@ void use(const core::OwnedValue& v) {
   }
 }
 
-TEST(EveryOp, TakesSparseTensorsOrSaysNo) {
+TEST(EveryOp, ComputesOrRejectsSparseTensors) {
   const Tensor kept = test::Twice{Device(kCPU)}.make(), square = kept.mm(kept.t()),
                dense = test::Twice{Device(kCPU)}.dense();
   int served = 0, refused = 0;

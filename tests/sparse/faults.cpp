@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Ten thousand calls whose arguments have faults: of the constructors, of every op on sparse tensors, and of tensors
-// whose parts were changed behind their back. Each is refused by an error of Tenon's or gives a tensor that is whole.
+// whose components were changed afterwards. Each is rejected with an error of Tenon's or returns a valid tensor.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -28,8 +28,8 @@ class Faults {
   // Mostly 3, so that tensors fit each other.
   int64_t size() { return once_in(30) ? kHuge[below(3)] : once_in(30) ? 0 : once_in(5) ? 1 + below(4) : 3; }
   int64_t number() { return once_in(10) ? kHuge[below(3)] * (once_in(2) ? -1 : 1) : below(9) - 4; }
-  std::vector<int64_t> numbers(int64_t most) {
-    std::vector<int64_t> out(static_cast<std::size_t>(below(most + 1)));
+  std::vector<int64_t> numbers(int64_t max_count) {
+    std::vector<int64_t> out(static_cast<std::size_t>(below(max_count + 1)));
     for (int64_t& n : out) n = number();
     return out;
   }
@@ -50,7 +50,7 @@ class Faults {
     return ints(numbers(4), {-1}).to(t).to(device());
   }
 
-  // Most are right but for one thing or two.
+  // Most have only one or two faults.
   Tensor sparse() {
     const Device where = device();
     const int64_t rows = once_in(5) ? below(4) : 2, n = below(6), dense = once_in(6) ? 1 + below(2) : 0;
@@ -75,7 +75,7 @@ class Faults {
   }
 
  private:
-  // Whatever a program can do to the parts of a tensor.
+  // What a program can do to the components of a tensor.
   void damage(const Tensor& t, const Tensor& indices) {
     switch (below(5)) {
       case 0:
@@ -97,7 +97,7 @@ class Faults {
   std::mt19937_64 random_;
 };
 
-// A composite whose parts fit together. What they hold may be wrong only where the arguments were.
+// A composite tensor whose components fit together. Their contents may be wrong only if the arguments were.
 void expect_whole(const Tensor& t) {
   if (t.layout() != kSparse) return;
   const Tensor at = t._indices(), values = t._values();
@@ -190,7 +190,7 @@ const std::pair<const char*, Try> kTries[] = {
     {"set_data", [](Faults& f) { const Tensor t = f.sparse(); t.set_data(f.once_in(2) ? f.sparse() : f.strided()); return t; }},
 };
 
-// Those that no sparse tensor can pass.
+// Calls that every sparse tensor fails.
 constexpr std::string_view kRefused[] = {
     "sparse_coo_tensor of sparse", "copy_ of strided", "view", "reshape", "as_strided", "exp"};
 

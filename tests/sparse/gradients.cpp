@@ -93,10 +93,10 @@ const Case kLinear[] = {
     CASE("strided_added", s.add(d, 3)),
     CASE("times_strided", s* d),
     CASE("times_sparse", (s * s) * d),
-    CASE("times_number", s * 2.5),
-    CASE("times_number_tensor", s* d.select(0, 0).select(0, 1)),
-    CASE("over_number", s / 2.5),
-    CASE("over_number_tensor", s / d.select(0, 0).select(0, 1)),
+    CASE("times_scalar", s * 2.5),
+    CASE("times_scalar_tensor", s* d.select(0, 0).select(0, 1)),
+    CASE("over_scalar", s / 2.5),
+    CASE("over_scalar_tensor", s / d.select(0, 0).select(0, 1)),
     CASE("negative", -s),
     CASE("to_dense", s.to_dense() * d),
     CASE("coalesce", s.coalesce() * d),
@@ -129,7 +129,7 @@ const Case kMoves[] = {
     CASE("select", s.select(0, 1)),
     CASE("select_column", s.select(1, 2) + s.select(1, 0)),
     CASE("slice", s.slice(1, 1, 4)),
-    CASE("slice_by_steps", s.slice(1, 0, 4, 2)),
+    CASE("slice_with_step", s.slice(1, 0, 4, 2)),
     CASE("narrow", s.narrow(0, 0, 2)),
     CASE("index_select", s.index_select(1, ints({2, 0, 2}, {3}))),
     CASE("cat", cat({s, s* d, s}, 0)),
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Reductions, SparseGradients, testing::ValuesIn(kReducti
 INSTANTIATE_TEST_SUITE_P(Moves, SparseGradients, testing::ValuesIn(kMoves), name);
 INSTANTIATE_TEST_SUITE_P(Functions, SparseGradients, testing::ValuesIn(kFunctions), name);
 
-// Two dense dimensions behind a sparse one.
+// Two dense dimensions after a sparse one.
 TEST(SparseGradient, OfHybridTensors) {
   const Tensor start = test::hybrid(kCPU).requires_grad_();
   const Function functions[] = {
@@ -207,7 +207,7 @@ TEST(SparseGradient, AddsUpWithStridedOnes) {
   EXPECT_TRUE(table.grad().to_dense().allclose(sparse_of(some_values()).to_dense() + 3));
 }
 
-// Asked for, it has what the strided gradient has.
+// If requested, it has all elements of the strided gradient.
 TEST(SparseGradient, UnmaskedOfToDense) {
   const Tensor leaf = sparse_of(some_values()).requires_grad_();
   leaf.to_dense(std::nullopt, false).sum().backward();
@@ -242,8 +242,8 @@ TEST(SparseGradient, OfMmIsComputedAtElementsAlone) {
   const uint64_t bytes = test::more_at_peak([&] { (s.mm(x) * 0.5).sum().backward(); });
   EXPECT_LT(bytes, uint64_t{40} << 20);
   EXPECT_EQ(s.grad()._nnz(), s._nnz());
-  const Tensor picked = x.detach().index_select(0, s._indices().select(0, 1)).sum(1) * 0.5;
-  EXPECT_TRUE(s.grad()._values().allclose(picked));
+  const Tensor expected = x.detach().index_select(0, s._indices().select(0, 1)).sum(1) * 0.5;
+  EXPECT_TRUE(s.grad()._values().allclose(expected));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The loops in host memory: against the ops that serve other devices, bit for bit, against dense results in double,
-// and against themselves on more threads. Sizes reach the sort by digits and several blocks.
+// The loops in host memory: against the operators that run on other devices, bit for bit, against dense results in
+// double, and against themselves on more threads. Sizes reach the radix sort and several blocks.
 #include <limits>
 
 #include "tests/sparse/support.h"
@@ -36,7 +36,7 @@ Tensor composed(const Tensor& t) {
       ._coalesced_(true);
 }
 
-// The elements of one behind those of the other.
+// The elements of one after those of the other.
 Tensor together(const Tensor& a, const Tensor& b) {
   return _sparse_coo_tensor_unsafe(cat({a._indices(), b._indices()}, 1), cat({a._values(), b._values()}, 0), a.sizes());
 }
@@ -96,7 +96,7 @@ TEST(SparseLoops, SixteenBitFloatsAreSummedInFloat) {
   EXPECT_EQ(t.to_dense().to(kFloat).item<float>(), 5000);
 }
 
-// Numbers of up to 58 bits, the most that a tensor may have: they leave no room for positions of more than 6 bits.
+// Keys of up to 58 bits, the maximum of a tensor: they leave no room for positions of more than 6 bits.
 TEST(SparseLoops, LargeSizes) {
   constexpr int64_t most = (int64_t{1} << 58) - 1, half = int64_t{1} << 29;
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{most}, {half, half - 1}, {int64_t{1} << 52}}) {
@@ -215,7 +215,7 @@ TEST(SparseLoops, SumsWithStridedTensors) {
   }
 }
 
-// What is listed several times is added up first, in its order, be it much or little of the strided tensor.
+// Duplicates are summed first, in their order, whatever share of the strided tensor they cover.
 TEST(SparseLoops, DuplicatesAreAddedToStridedTensorsInOrder) {
   for (int64_t n : {int64_t{2}, int64_t{40}, int64_t{3000}, kMany, 3 * kMany}) {
     for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1}, {7, 3}, {300, 400}}) {
@@ -243,7 +243,7 @@ TEST(SparseLoops, SharedMemoryIsReadBeforeItIsWritten) {
   expect_same(out, expected, "mm_out");
 }
 
-TEST(SparseLoops, ValuesThatAreLookedFor) {
+TEST(SparseLoops, ValuesAtIndices) {
   for (ScalarType dtype : kAll) {
     const Tensor t = random_sparse(400, {30, 40, 2}, 2, dtype), mask = random_sparse(3000, {30, 40, 2}, 2, dtype);
     const Tensor masked = t.sparse_mask(mask), at = columns(kMany, {30, 40});
@@ -253,7 +253,7 @@ TEST(SparseLoops, ValuesThatAreLookedFor) {
   }
 }
 
-// What a construction without checks lets through is found here, or sorted.
+// Faults that an unchecked construction accepts are found here, or sorted.
 TEST(SparseLoops, UncheckedIndices) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
   const Tensor v = ones({3}, TensorOptions(kFloat)), b = ones({4, 8}, TensorOptions(kFloat));

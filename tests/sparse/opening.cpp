@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// When the plugins of a layout open.
+// When the plugins of a layout are loaded.
 #include <algorithm>
 
 #include "tenon/plugins/plugins.h"
@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 // Kernels of a device for the layout, and the libraries that they need, wait for the device's first use.
-TEST(SparsePlugins, OneOfADeviceWaitsForTheDevice) {
+TEST(SparsePlugins, PluginsOfADeviceLoadOnItsFirstUse) {
   EXPECT_EQ(test::hybrid(kCPU).coalesce()._nnz(), 2);
   int open = 0;
   for (const plugins::Info& i : plugins::list()) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Meaning of duplicates, parts of tensors, writes, printing and moves, on the host and on a device.
+// Duplicates, components, writes, printing and conversions, on the host and on a device.
 #include "tenon/core/layout.h"
 #include "tenon/plugins/plugins.h"
 #include "tests/sparse/support.h"
@@ -73,7 +73,7 @@ TEST_P(Sparse, AliasesShareAComponent) {
   EXPECT_FALSE(t.is_alias_of(t.to_dense()) || t._values().is_alias_of(t._indices()));
 }
 
-TEST_P(Sparse, Parts) {
+TEST_P(Sparse, Components) {
   const Tensor t = twice.make(), d = twice.dense(), at = ints({2, 0, 2}, {3});
   expect_equal(t.select(0, 1), d.select(0, 1));
   expect_equal(t.select(1, -1), d.select(1, -1));
@@ -90,7 +90,7 @@ TEST_P(Sparse, Parts) {
   expect_equal(h.index_select(1, ints({1}, {1}).to(device)), hd.narrow(1, 1, 1));
 }
 
-TEST_P(Sparse, WritesReplaceTheParts) {
+TEST_P(Sparse, WritesReplaceTheComponents) {
   Tensor t = twice.make();
   const Tensor d = twice.dense(), kept = t.clone();
   t.add_(t, 2);
@@ -121,7 +121,7 @@ TEST_P(Sparse, SizesMustAgree) {
   expect_words(text_of<Error>([&] { (void)t.mm(t); }), {"mm"});
 }
 
-TEST_P(Sparse, UnservedOpsNameThemselves) {
+TEST_P(Sparse, UnsupportedOperatorsAreNamed) {
   const Tensor t = twice.make();
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp", "sparse_coo", "to_dense()"});
   expect_words(text_of<NotImplementedError>([&] { (void)t.cumsum(0); }), {"cumsum", "sparse_coo"});
@@ -139,7 +139,7 @@ TEST_P(Sparse, Products) {
   expect_equal(smm(t, b.to(device)), d.mm(b));
 }
 
-TEST_P(Sparse, ThereAndBack) {
+TEST_P(Sparse, ToDeviceAndBack) {
   const Tensor d = twice.dense(), t = d.to(device).to_sparse();
   EXPECT_TRUE(t.is_coalesced());
   EXPECT_EQ(t._nnz(), 3);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Files with sparse tensors: alone, in modules and in archives; damaged ones, and ones whose plugin is away.
+// Files with sparse tensors: alone, in modules and in archives; damaged ones, and ones whose plugin is not loaded.
 #include <random>
 #include <sstream>
 
@@ -79,7 +79,7 @@ TEST_P(SparseFiles, ToADevice) {
   expect_equal(back, hybrid(Device(kCPU)));
 }
 
-TEST_P(SparseFiles, IntoATensorThatIsThere) {
+TEST_P(SparseFiles, IntoAnExistingTensor) {
   Tensor t = sparse_coo_tensor({3, 4}, TensorOptions(kDouble).device(device));
   const std::string bytes = file_of(twice.make());
   load(t, bytes.data(), bytes.size());
@@ -107,7 +107,7 @@ TEST(SparseFile, WithoutElements) {
   EXPECT_TRUE(back.is_coalesced());
 }
 
-TEST(SparseFile, HistoryAndSharedParts) {
+TEST(SparseFile, GradientsAndSharedComponents) {
   const Tensor values = tensor({1., 2.}, TensorOptions(kFloat));
   const Tensor t = sparse_coo_tensor(ints({0, 2}, {1, 2}), values, {3}).requires_grad_();
   std::vector<Tensor> back;
@@ -164,7 +164,8 @@ TEST(SparseFile, NamesOfEntries) {
 
 TEST(SparseFile, RefusesWhatDoesNotFit) {
   const std::string good = file_of(test::Twice{Device(kCPU)}.make());
-  EXPECT_TRUE(loaded(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,9]")).defined()) << "larger is no fault";
+  EXPECT_TRUE(loaded(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,9]")).defined())
+      << "a larger shape is valid";
   expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[3,3]")),
                {"load:", "'0'", "size is inconsistent with indices", "dim 1"});
   expect_words(refusal(forged(good, "\\\"shape\\\":[3,4]", "\\\"shape\\\":[334]")), {"number of dimensions"});
@@ -178,13 +179,13 @@ TEST(SparseFile, RefusesWhatDoesNotFit) {
   expect_words(refusal(forged(coalesced, "coalesced", "sorted_up")), {"no flag 'sorted_up'"});
 }
 
-TEST(SparseFile, BelievesNoFlag) {
+TEST(SparseFile, TrustsNoFlag) {
   Tensor t = test::Twice{Device(kCPU)}.make();
   t._coalesced_(true);  // it is not
   expect_words(refusal(file_of(t)), {"said to be coalesced"});
 }
 
-TEST(SparseFile, BelievesNoIndex) {
+TEST(SparseFile, TrustsNoIndex) {
   Tensor t = test::Twice{Device(kCPU)}.make();
   for (int64_t wrong : {int64_t{-1}, int64_t{3}, int64_t{1} << 60}) {
     t._indices()[0].fill_(wrong);
@@ -223,7 +224,7 @@ std::string library_of(const std::string& name) {
   return "";
 }
 
-TEST(SparseFile, SaysWhichLayoutIsAway) {
+TEST(SparseFile, NamesTheMissingLayout) {
   const std::string bytes = file_of(test::Twice{Device(kCPU)}.make());
   const std::string library = library_of("sparse");
   plugins::unload("sparse");

@@ -40,14 +40,14 @@ inline constexpr int64_t kMany = 70000;  // more than a block of anything
 
 inline constexpr ScalarType kAll[] = {kBool, kByte, kChar, kShort, kInt, kLong, kHalf, kBFloat16, kFloat, kDouble};
 
-// Columns at random below `sizes`, each several times where there are few places.
+// Columns at random below `sizes`, each several times if there are few elements.
 inline Tensor columns(int64_t n, IntArrayRef sizes) {
   std::vector<Tensor> rows;
   for (int64_t s : sizes) rows.push_back(randint(0, s, {n}, TensorOptions(kLong)));
   return rows.empty() ? empty({0, n}, TensorOptions(kLong)) : stack(rows);
 }
 
-// Small whole numbers, whose sums and products are exact in every dtype that is wide enough.
+// Small integers, whose sums and products are exact in every dtype that is wide enough.
 inline Tensor whole(IntArrayRef sizes, ScalarType dtype) {
   return randint(0, 3, sizes, TensorOptions(kLong)).to(dtype);
 }
@@ -60,7 +60,7 @@ inline Tensor random_sparse(int64_t n, IntArrayRef sizes, int64_t sparse, Scalar
                            sizes);
 }
 
-// Row-major numbers of elements.
+// Row-major linear indices of elements.
 inline Tensor keys(const Tensor& t) {
   Tensor key = zeros({t._nnz()}, TensorOptions(kLong));
   for (int64_t d = 0; d < t.sparse_dim(); ++d) key = key * t.size(d) + t._indices().select(0, d);

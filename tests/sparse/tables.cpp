@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Tables with sparse gradients: look-ups, bags, and optimisers whose steps touch the rows that the gradient has.
+// Tables with sparse gradients: look-ups, bags, and optimizers whose steps touch the rows that the gradient has.
 #include <cmath>
 #include <sstream>
 
@@ -24,7 +24,7 @@ Tensor table() { return (arange(12, TensorOptions(kDouble)).reshape({6, 2}) / 5 
 
 using Lookup = std::function<Tensor(const Tensor& weight, bool sparse)>;
 
-// Both kinds of gradient, weighted so that no two are alike.
+// Both kinds of gradient, weighted so that no two are equal.
 void expect_same_gradient(const Lookup& f, int64_t nnz) {
   Tensor grads[2];
   for (const bool sparse : {false, true}) {
@@ -102,13 +102,13 @@ TEST(SparseTable, GradientsAddUp) {
 template <class Optimizer>
 Tensor trained(Optimizer&& make, bool sparse, int steps = 5) {
   const Tensor w = table();
-  auto optimiser = make(w);
+  auto optimizer = make(w);
   const Tensor batches[] = {kInput, ints({0, 0, 2}, {3}), ints({5, 3}, {2})};
   for (int i = 0; i < steps; ++i) {
-    optimiser.zero_grad();
+    optimizer.zero_grad();
     const Tensor rows = embedding(w, batches[i % 3], -1, false, sparse);
     (rows * rows * (i + 1)).sum().backward();
-    optimiser.step();
+    optimizer.step();
   }
   return w.detach();
 }
@@ -164,7 +164,7 @@ TEST(SparseStep, OfSparseAdamIsAdamsWhereAllRowsAreTouched) {
   }
 }
 
-// Rows without a gradient, and their means, stay: the first and the third step by hand.
+// Rows without a gradient, and their means, stay: the first and the third step computed by hand.
 TEST(SparseStep, OfSparseAdamLeavesOtherRows) {
   const Tensor w = table(), start = w.detach().clone();
   optim::SparseAdam adam({w}, 0.1);
@@ -223,20 +223,20 @@ TEST(SparseStep, OfSGDMovesSparseParameters) {
   EXPECT_TRUE(p.detach().to_dense().allclose(zeros({2, 3}, TensorOptions(kDouble))));
 }
 
-// A device whose memory the host cannot read: nothing but ops is used.
+// A device whose memory the host cannot read: only operators are used.
 TEST(SparseStep, OnADevice) {
   const Device there("ref");
   const auto run = [&](Device device, auto make) {
     const Tensor w = table().detach().to(device).requires_grad_();
-    auto optimiser = make(w);
+    auto optimizer = make(w);
     for (int i = 0; i < 3; ++i) {
-      optimiser.zero_grad();
+      optimizer.zero_grad();
       const Tensor bags = F::embedding_bag(kInput.to(device), w, F::EmbeddingBagFuncOptions().mode(kSum).sparse(true));
       const Tensor rows = embedding(w, ints({i, 4}, {2}).to(device), 4, false, true);
       ((bags * bags).sum() + (rows * rows).sum()).backward();
       EXPECT_EQ(w.grad().layout(), kSparse);
       EXPECT_EQ(w.grad().device().type(), device.type());
-      optimiser.step();
+      optimizer.step();
     }
     return w.detach().cpu();
   };

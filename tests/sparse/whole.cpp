@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What else a tensor is asked for: type strings, options, sizes that change, shared memory, strided copies, threads.
+// Other properties of a tensor: type strings, options, sizes that change, shared memory, strided copies, threads.
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -107,7 +107,7 @@ TEST_P(SparseTensor, Moves) {
   EXPECT_EQ(twice.dense().to(device).to(kSparse)._nnz(), 3);
 }
 
-TEST_P(SparseTensor, SharesTheMemoryOfItsParts) {
+TEST_P(SparseTensor, SharesTheMemoryOfItsComponents) {
   const Tensor t = twice.make();
   t._values().mul_(2);
   expect_equal(t, twice.dense() * 2);
@@ -122,7 +122,7 @@ TEST_P(SparseTensor, SharesTheMemoryOfItsParts) {
   EXPECT_EQ(c.sum().item<double>(), 9) << "clone has parts of its own";
 }
 
-TEST_P(SparseTensor, ResizingAPartLeavesTheTensor) {
+TEST_P(SparseTensor, ResizingAComponentLeavesTheTensor) {
   const Tensor t = twice.make();
   twice.values.resize_({100000});
   twice.values.fill_(7);
@@ -201,14 +201,14 @@ TEST_P(SparseTensor, StacksAndSelects) {
   expect_words(text_of<ValueError>([&] { (void)t.pow(0); }), {"pow", "zero", "non-zero"});
 }
 
-// Whoever compares must say how: by strided copies, or by parts.
-TEST_P(SparseTensor, ComparisonsAreNotServed) {
+// Comparisons need an explicit choice: strided copies, or components.
+TEST_P(SparseTensor, ComparisonsAreNotSupported) {
   const Tensor t = twice.make();
   expect_words(text_of<NotImplementedError>([&] { (void)t.equal(t); }), {"eq", "sparse_coo", "to_dense()"});
   expect_words(text_of<NotImplementedError>([&] { (void)t.allclose(t); }), {"sparse_coo", "to_dense()"});
 }
 
-TEST_P(SparseTensor, StridedCopiesServeWhereTheyAreAllowed) {
+TEST_P(SparseTensor, StridedCopiesAreUsedIfAllowed) {
   const Tensor t = twice.make(), d = twice.dense();
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp", "96 bytes", "TENON_DENSIFY=allow"});
   core::reset_fallback_counts();
@@ -227,7 +227,7 @@ TEST_P(SparseTensor, StridedCopiesServeWhereTheyAreAllowed) {
   expect_words(text_of<NotImplementedError>([&] { (void)t.exp(); }), {"exp"});
 }
 
-TEST_P(SparseTensor, ServesSeveralThreads) {
+TEST_P(SparseTensor, WorksOnSeveralThreads) {
   const Tensor t = twice.make(), d = twice.dense(), product = d.mm(d.t());
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
@@ -243,7 +243,7 @@ TEST_P(SparseTensor, ServesSeveralThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(SparseTensor, PrintsItsPlaceAndHistory) {
+TEST(SparseTensor, PrintsDeviceAndRequiresGrad) {
   std::ostringstream out;
   out << sparse_coo_tensor({2, 0}, TensorOptions(kDouble).requires_grad(true));
   EXPECT_EQ(out.str(),

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: Copyright the Tenon authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* One cell of the square: opens a core and lets it open a plugin, by their paths, and goes through one list of calls.
+/* One cell of the square: opens a core and lets it open a plugin, by their paths, and runs one list of calls.
  *   client CORE PLUGIN               every call must do what it says
  *   client CORE PLUGIN refused TEXT  the plugin must be refused with a message that has TEXT
  *   client CORE PLUGIN answers N     and the core of the test's own minor must answer N */
@@ -90,12 +90,12 @@ static void unknown_ids(tn_handle x, tn_device device, tn_dtype f32) {
   tn_handle made = 0;
   tn_value in[2], out;
   for (int i = 0; i < 4; ++i) {
-    expect(F(tn_empty)(1, sizes, strange[i], device, &made) != TN_OK && !made, "a dtype that nobody knows");
-    expect(F(tn_empty)(1, sizes, f32, nowhere[i], &made) != TN_OK && !made, "a device that nobody knows");
+    expect(F(tn_empty)(1, sizes, strange[i], device, &made) != TN_OK && !made, "an unknown dtype");
+    expect(F(tn_empty)(1, sizes, f32, nowhere[i], &made) != TN_OK && !made, "an unknown device");
     in[0] = in[1] = tensor_value(x);
     in[1].tag = tags[i];
     expect(F(tn_call_op)(text("add.Tensor"), in, 2, &out, 1) == TN_ERROR_TYPE && out.tag == TN_TAG_NONE,
-           "a tag that nobody knows");
+           "an unknown tag");
   }
   expect(F(tn_call_op)(text("relu"), in, 0xffffffffu, &out, 1) != TN_OK, "four billion arguments");
   expect(F(tn_layout_from_name)(text("hexagonal"), (uint32_t*)&made) != TN_OK, "an unknown layout");
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
       ops(x);
       unknown_ids(x, device, f32);
     }
-    expect(F(tn_synchronize)(device) == TN_OK, "synchronise");
+    expect(F(tn_synchronize)(device) == TN_OK, "synchronize");
     F(tn_release)(x);
   }
   if (argc > 4 && strcmp(argv[3], "answers") == 0) {

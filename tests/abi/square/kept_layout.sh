@@ -11,7 +11,7 @@ old=$(mktemp) new=$(mktemp)
 trap 'rm -f "$old" "$new"' EXIT
 with_struct "$1" >"$old"
 with_struct "$2" >"$new"
-[ "$(wc -l <"$old")" -gt 100 ] || { echo "$1 is no layout"; exit 1; }
+[ "$(wc -l <"$old")" -gt 100 ] || { echo "$1 is not a layout dump"; exit 1; }
 gone=$(comm -23 "$old" "$new")
 [ -z "$gone" ] || { printf 'gone or changed since the older minor:\n%s\n' "$gone"; exit 1; }
 echo "$(wc -l <"$old") lines kept, $(comm -13 "$old" "$new" | wc -l) added"

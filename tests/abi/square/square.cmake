@@ -47,7 +47,7 @@ target_include_directories(abi_square_client_today PRIVATE "${abi_include}")
 target_include_directories(abi_square_client_kept PRIVATE "${kept}/include")
 add_dependencies(abi_square_client_kept abi_kept)
 
-# Core's objects, some of them compiled anew.
+# Core's objects, some of them recompiled.
 function(core_with name pattern)
   add_library(${name} MODULE ${ARGN})
   set_target_properties(${name} PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY "${built}")

@@ -100,7 +100,7 @@ bool operator!=(ArrayRef<T> a, const std::vector<T>& b) {
 
 using IntArrayRef = ArrayRef<int64_t>;
 
-// An optional list that also takes a list, a vector or one number.
+// An optional list that also takes a list, a vector or one scalar.
 template <class T>
 class OptionalArrayRef {
  public:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Where kernels come from: the port through which the loader (plugins/) feeds the dispatcher.
+// Where kernels come from: the interface through which the loader (plugins/) registers them with the dispatcher.
 #pragma once
 
 #include <string>
@@ -23,14 +23,14 @@ struct RegisterReport {
 // names the first fault. The descriptor must stay mapped until unregister_backend. `priority`: of the manifest.
 TENON_API BackendImpl* register_backend(const tn_plugin& plugin, OpRegistration& ops, RegisterReport& report,
                                         int priority = 0);
-// Calls what register_backend calls of the plugin, and nothing else: BackendError for what that would refuse.
+// Makes the same calls into the plugin as register_backend, and publishes nothing. BackendError where that would throw.
 TENON_API void rehearse_backend(const tn_plugin& plugin);
-// Waits for the calls into it that are under way; nothing of it is used any more after that. ValueError, and nothing
-// has changed, while memory of its device is alive or from inside of an operator. The caller holds no lock that an
-// operator may want.
+// Waits for the calls into it that are under way; nothing of it is used after that. ValueError, and nothing
+// has changed, while memory of its device is alive or from inside an operator. The caller must hold no lock that
+// an operator may take.
 TENON_API void unregister_backend(BackendImpl* b);
 
-// Why this core would leave a kernel out: no such operator, another schema, no function. Empty if it takes it.
+// Why this core would leave a kernel out: no such operator, another schema, no function. Empty if it accepts it.
 TENON_API std::string kernel_fault(const tn_kernel& k);
 
 }  // namespace tenon::core

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// What the caching allocator gives, and counts.
+// What the caching allocator returns, and its statistics.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Block {
   void* owner;      // the allocator's own; null for small host blocks, whose bytes then suffice to free them
 };
 
-// For the host, whose threads keep their own books, the peaks are sums of peaks: upper bounds.
+// For the host, whose threads count separately, the peaks are sums of per-thread peaks: upper bounds.
 struct MemoryStats {
   uint64_t allocated, allocated_peak;        // bytes of the blocks in use
   uint64_t reserved, reserved_peak;          // bytes taken from the device

@@ -14,7 +14,7 @@ namespace tenon {
 
 using DeviceIndex = int8_t;
 
-// The numbers are c10's for the names that c10 has; others are assigned from 0x1000 in order of registration.
+// The values are c10's for the names that c10 has; others are assigned from 0x1000 in order of registration.
 enum class DeviceType : int16_t { CPU = 0, CUDA = 1, XPU = 12, MPS = 13, Meta = 14, PrivateUse1 = 20 };
 inline constexpr DeviceType kCPU = DeviceType::CPU;
 inline constexpr DeviceType kCUDA = DeviceType::CUDA;
@@ -42,7 +42,7 @@ class TENON_API Device {
   DeviceIndex index_;
 };
 
-// The others have the slots that their plugins' names were given.
+// Other layouts have the value of the slot that their name was given.
 enum class Layout : int8_t { Strided = 0 };
 inline constexpr Layout kStrided = Layout::Strided;
 
@@ -86,13 +86,13 @@ TENON_API tn_device abi_device(Device d);
 TENON_API Device device_from_abi(tn_device d);
 // "cpu, cuda": the types that have memory now, for messages.
 TENON_API std::string loaded_devices();
-// Throws for a status of a device call, with the plugin's own words: "cuda:0: copy failed: ...".
+// Throws for a status of a device call, with the plugin's own message: "cuda:0: copy failed: ...".
 TENON_API TENON_COLD void device_failed(int slot, int index, std::string_view what, tn_status status);
 inline void check_device(int slot, int index, std::string_view what, tn_status status) {
   if (TENON_UNLIKELY(status != TN_OK)) device_failed(slot, index, what, status);
 }
 
-// The stream of this thread for a device; null: the device's default.
+// The current stream of this thread for a device; null: the device's default.
 TENON_API tn_stream* current_stream(int slot, int index) noexcept;
 TENON_API void set_current_stream(int slot, int index, tn_stream* s);
 TENON_API int current_index(int slot) noexcept;

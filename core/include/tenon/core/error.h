@@ -57,7 +57,7 @@ TENON_API std::string text(std::string_view v);
 TENON_API std::string text(double v);
 TENON_API std::string text(long long v);
 TENON_API std::string text(unsigned long long v);
-TENON_API std::string text(ArrayRef<int64_t> v);  // "[2, 3]"; before join, which finds only what stands above it
+TENON_API std::string text(ArrayRef<int64_t> v);  // "[2, 3]"; before join, which finds only what is declared above it
 inline std::string text(const char* v) { return text(std::string_view(v)); }
 inline std::string text(const std::string& v) { return v; }
 inline std::string text(bool v) { return v ? "true" : "false"; }

@@ -15,7 +15,7 @@ typedef struct tn_graph tn_graph;
 namespace tenon::core {
 
 // What this thread allocates on the device during the capture comes from memory that the graph keeps until reset(), as
-// every launch writes there again. Ops that would need the host in the middle are refused by name.
+// every launch writes there again. Ops that would need the host in between throw, with their name.
 class TENON_API GraphImpl {
  public:
   GraphImpl(int slot, int index);  // NotImplementedError where the device cannot capture
@@ -23,21 +23,22 @@ class TENON_API GraphImpl {
   GraphImpl(const GraphImpl&) = delete;
   GraphImpl& operator=(const GraphImpl&) = delete;
   void begin();   // records the current stream of this thread instead of running it
-  void end();     // from the same thread; throws what made the capture fail, and it is over in any case
+  void end();     // from the same thread; throws if the capture failed; it is over in any case
   void launch();  // on the current stream of this thread
   void reset();   // waits for the device and gives the memory back
   bool captured() const noexcept { return graph_ != nullptr; }
 
  private:
   friend tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
-  // What the captured work draws of one generator. Each launch takes as much again and tells the device where it is.
+  // What the captured work draws of one generator. Each launch reserves as many again and writes the offset to the
+  // device.
   struct Drawn {
     Ref<GeneratorImpl> generator;
     Block state;  // of the device: tn_generator.state_ptr
     uint64_t blocks;
   };
   Drawn& drawn_of(GeneratorImpl& g);
-  void drop() noexcept;  // what the graph has, once it is gone
+  void drop() noexcept;  // frees what the graph held, after it was destroyed
 
   const int slot_, index_;
   tn_graph* graph_ = nullptr;
@@ -49,7 +50,8 @@ class TENON_API GraphImpl {
 
 // Whether this thread captures work of the device.
 TENON_API bool is_capturing(int slot, int index) noexcept;
-// What this thread captures draws anew with each launch. NotImplementedError on devices that have no way to be told.
+// Reserves random numbers for a captured call, which draws new ones at each launch. NotImplementedError if the device
+// cannot fill.
 tn_generator reserve_in_capture(GeneratorImpl& g, uint64_t words);
 int64_t graphs_alive(int slot) noexcept;
 

@@ -10,7 +10,7 @@ namespace tenon::core {
 
 // The table that init receives.
 TENON_API const tn_host& host_table();
-// The service of that name: adds an op, or brings back one with the same schema that was withdrawn; returns its index.
+// The service of that name: adds an op, or restores a withdrawn one with the same schema; returns its index.
 // ValueError if the schema cannot be read, the name is taken, or no OpRegistration lives on this thread.
 TENON_API int register_op(const tn_schema& schema);
 

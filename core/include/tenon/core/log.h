@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Warnings and log lines go through handlers that a program sets; without one they are dropped, because a library
-// does not print.
+// must not print.
 #pragma once
 
 #include <string>

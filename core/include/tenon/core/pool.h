@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Free lists of fixed-size blocks, one list a thread: objects that every op makes and drops cost no heap call.
+// Free lists of fixed-size blocks, one list per thread: objects that every op makes and drops cost no heap call.
 // A block freed on another thread joins that thread's list. A list keeps at most kPoolKept blocks.
 #pragma once
 
@@ -16,7 +16,7 @@ inline constexpr std::size_t kPoolClasses = 24;  // blocks up to 768 bytes; larg
 inline constexpr uint32_t kPoolKept = 4096;
 
 // All zero is both the state before first use and that of a thread that is ending: an empty list with no room sends
-// every call down the cold path, which tells the two apart.
+// every call to the cold path, which distinguishes the two.
 struct PoolLists {
   struct Node {
     Node* next;
@@ -35,7 +35,7 @@ TENON_API TENON_COLD void pool_spill(void* p, std::size_t bytes) noexcept;
 
 constexpr std::size_t pool_class(std::size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kPoolStep; }
 
-// 16-byte aligned, uninitialised. std::bad_alloc when the heap is exhausted.
+// 16-byte aligned, uninitialized. std::bad_alloc when the heap is exhausted.
 inline void* pool_alloc(std::size_t bytes) {
   std::size_t c = pool_class(bytes);
   if (TENON_UNLIKELY(c >= kPoolClasses)) return pool_refill(bytes);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Generators: Philox 4x32-10 by counter. A generator is a seed and an offset of 128-bit blocks; core reserves the
-// range of each call, so that the numbers depend on neither threads nor device.
+// range of each call, so that results depend on neither threads nor device.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tenon::core {
 class TENON_API GeneratorImpl : public RefCounted {
  public:
   GeneratorImpl(Device device, uint64_t seed) : device_(device), seed_(seed) {}
-  // One that hands out the range, and knows no end of it.
+  // Hands out the given range; its end is not checked.
   GeneratorImpl(Device device, const tn_generator& range)
       : device_(device), seed_(range.seed), offset_(range.offset), state_(range.state_ptr) {}
   static void destroy(GeneratorImpl* g) noexcept { delete g; }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// One number of any dtype, as a program wrote it.
+// One scalar of any dtype, as the program wrote it.
 #pragma once
 
 #include <cstdint>

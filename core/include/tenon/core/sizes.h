@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic on sizes, none of which wraps. An infer function or a composite that adds or multiplies integers of its
-// caller does it in Size: a result beyond 64 bits is remembered and refused where the number is taken out.
+// caller does it in Size: a result beyond 64 bits is remembered, and get() throws.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace tenon::core {
 
-// `bytes` cannot be had, or `sizes` are beyond 64 bits: "op: ...".
+// Throws "op: ...": the bytes cannot be allocated, or the sizes are beyond 64 bits.
 [[noreturn]] TENON_API TENON_COLD void too_large(const char* op, const char* what);
-// OutOfMemoryError unless the host has room for `count` things of `bytes` each: before a loop whose count is an
-// argument, each step of which takes memory.
+// OutOfMemoryError unless the host has memory for `count` objects of `bytes` each: before a loop whose count is an
+// argument and whose every iteration allocates.
 TENON_API void check_room(const char* op, const char* what, int64_t count, uint64_t bytes);
 
 class Size {
  public:
   constexpr Size(int64_t v) noexcept : v_(v) {}
-  // The number; ValueError "op: what is too large" where it does not fit.
+  // The value; ValueError "op: what is too large" where it does not fit.
   int64_t get(const char* op, const char* what) const {
     if (TENON_UNLIKELY(!fits_)) too_large(op, what);
     return v_;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// The memory behind one or more tensors.
+// The memory of one or more tensors.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ using Deleter = void (*)(void* context, void* data);
 // their own. Threads: any may hold references; writes follow the rules of the data itself.
 class TENON_API Storage : public RefCounted {
  public:
-  // From the device's caching allocator, uninitialised. OutOfMemoryError when the device has none left.
+  // From the device's caching allocator, uninitialized. OutOfMemoryError when the device has none left.
   static Ref<Storage> make(int slot, int index, uint64_t bytes);
-  // Memory of somebody else's; `deleter` runs once, when the last reference goes. It may be null. When wrap throws,
+  // External memory; `deleter` runs once, when the last reference goes. It may be null. When wrap throws,
   // the memory is still the caller's.
   static Ref<Storage> wrap(int slot, int index, void* data, uint64_t bytes, Deleter deleter, void* context);
   static void destroy(Storage* s) noexcept;
 
-  // From now on the bytes may change unseen: plugins keep nothing that was derived from them.
+  // From now on the bytes may change without notice: plugins must not cache anything derived from them.
   void expose() noexcept {
     if (!(__atomic_load_n(&head.flags, __ATOMIC_RELAXED) & TN_STORAGE_EXPOSED)) {
       __atomic_fetch_or(&head.flags, static_cast<uint32_t>(TN_STORAGE_EXPOSED), __ATOMIC_RELAXED);
@@ -50,13 +50,13 @@ class TENON_API Storage : public RefCounted {
   ~Storage() = default;
 };
 
-// A version counter of its own, for tensors made by .data() and the like.
+// A version counter of its own, for tensors made by .data() and similar calls.
 struct TENON_API VersionCounter : RefCounted {
   std::atomic<uint32_t> value{0};
   static void destroy(VersionCounter* c) noexcept;
 };
 
-// Pinned host memory, from the device that asks for it; plain host memory otherwise.
+// Pinned host memory, from a device that can pin; plain host memory otherwise.
 TENON_API Ref<Storage> make_pinned(uint64_t bytes);
 int64_t pinned_blocks(int slot) noexcept;  // alive, of all that the device pinned
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events of any device. What a device's table lacks (abi/device.h) is made up for: without streams there is
+// Streams and events of any device. What a device's table lacks (abi/device.h) is emulated: without streams there is
 // the default one, without events the host waits and reads its own clock.
 #pragma once
 
@@ -14,18 +14,18 @@
 
 namespace tenon::core {
 
-// One of the device's shared streams of that priority, each in turn; null, the default stream, where the device has no
+// One of the device's shared streams of that priority, round-robin; null, the default stream, where the device has no
 // others. The lower the number, the sooner its work runs: 0 to -3. They live until the device's plugin is unloaded.
 TENON_API tn_stream* pooled_stream(int slot, int index, int priority);
-// Changes when the device's plugin is unloaded: a stream of before is none any more.
+// Changes when the device's plugin is unloaded: streams made before are invalid then.
 TENON_API uint32_t device_generation(int slot) noexcept;
 // Waits for the stream, null: for all work of the device, and raises what its kernels have reported. Of several reports
 // the oldest stream's is raised, the others by the next call.
 TENON_API void synchronize_stream(int slot, int index, tn_stream* stream);
-// Whether the stream has nothing left to do. A device that cannot tell is waited for.
+// Whether the stream has nothing left to do. Waits if the device cannot be queried.
 TENON_API bool query_stream(int slot, int index, tn_stream* stream);
 
-// The memory is used on a further stream: once it is freed, nobody gets it before that stream has passed this point.
+// The memory is used on a further stream: once it is freed, it is not reused before that stream has passed this point.
 TENON_API void record_stream(const Storage& s, tn_stream* stream);
 
 // A point in the work of a stream. One thread at a time.
@@ -51,7 +51,7 @@ class TENON_API EventImpl : public RefCounted {
   ~EventImpl();
   const int slot_, index_;
   const uint32_t flags_;
-  tn_event* event_;  // null: the host's clock serves
+  tn_event* event_;  // null: the host's clock is used
   bool recorded_ = false;
   int64_t at_ = 0;  // of that clock, in ns
 };

@@ -28,18 +28,18 @@ struct Info {
   std::string name;                  // from the manifest; for a library without one, from its file name
   std::string device;                // whose kernels it has
   std::vector<std::string> layouts;  // other than strided
-  std::string library;               // canonical path; empty if the manifest did not get that far
+  std::string library;               // canonical path; empty if the manifest could not be read that far
   std::string manifest;              // path; empty for an explicit load without one
   int priority = 0;
   std::string variant;  // of the plugins of one device that name the same variant, one is opened
   State state = State::Found;
-  std::string reason;  // why it is not open, in words a user can act on
+  std::string reason;  // why it is not open, as a message that a user can act on
   // From the descriptor, once opened:
   std::string version, vendor;
   std::string description;  // the plugin's own line: "AVX3, oneDNN 2.6.3"
   int kernels = 0;
   std::vector<std::string> quarantined;  // kernels left out, one line each with the reason
-  std::vector<std::string> changed;      // what opening it changed of the process, and was put back
+  std::vector<std::string> changed;      // what opening it changed of the process; restored
 };
 
 // In order of search. Reads the manifests if that has not been done; opens nothing.
@@ -55,7 +55,7 @@ TENON_API std::vector<std::string> search_folders();
 // refused. It is not for plugins whose runtime cannot be used after a fork once it runs in this process, as that of
 // CUDA.
 TENON_API Info load(std::string_view path);
-// Opens every plugin that was found. Faults are in list().
+// Opens every plugin that was found. Errors are in list().
 TENON_API void open_all();
 // Unpublishes the kernels of a plugin that allows it, and closes it. ValueError when it does not allow it or when
 // tensors of its device are alive; then nothing changed. No other thread may be in a call that uses it.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-// Where a process that ends still computes.
+// The points at which a process that ends still computes.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 
 using Run = void (*)();
 
-// What a handler that takes no argument shall run.
+// What a handler without arguments runs.
 Run g_run = nullptr;
 void run_it() { g_run(); }
 
@@ -35,30 +35,30 @@ struct AtEnd {
   }
 };
 
-// A static of the program, made before main and so destroyed behind what main made.
+// A static of the program, made before main and so destroyed after what main made.
 AtEnd g_first;
-// A destructor of the program file, behind those of its statics.
+// A destructor of the program file, run after those of its statics.
 Run g_of_file = nullptr;
 __attribute__((destructor)) void end_of_file() {
   if (g_of_file) g_of_file();
 }
 
-// Each tells the process to run `r` at its place; `before` says whether the library has been used by then.
-struct Place {
+// Each makes the process run `r` at one point of its end.
+struct ExitPoint {
   const char* name;
   int (*go)(Run r);
   int status = 0;
 };
 
-void use() { (void)(ones({3}) + 1).sum().item<float>(); }
+void use_library() { (void)(ones({3}) + 1).sum().item<float>(); }
 
 int first_static(Run r) {
   g_first.run = r;
-  use();
+  use_library();
   return 0;
 }
 int last_static(Run r) {
-  use();
+  use_library();
   static AtEnd last;
   last.run = r;
   return 0;
@@ -70,37 +70,37 @@ int unused_static(Run r) {  // the library's first use is in the destructor
 int atexit_before_use(Run r) {
   g_run = r;
   std::atexit(run_it);
-  use();
+  use_library();
   return 0;
 }
 int atexit_after_use(Run r) {
-  use();
+  use_library();
   g_run = r;
   std::atexit(run_it);
   return 0;
 }
 int quick(Run r) {
-  use();
+  use_library();
   g_run = r;
   std::at_quick_exit(run_it);
   std::quick_exit(0);
 }
 int file_destructor(Run r) {
-  use();
+  use_library();
   g_of_file = r;
   return 0;
 }
 int thread_local_of_main(Run r) {
   static thread_local AtEnd own;
   own.run = r;
-  use();
+  use_library();
   return 0;
 }
 int thread_local_of_thread(Run r) {
   std::thread([r] {
     static thread_local AtEnd own;
     own.run = r;
-    use();
+    use_library();
   }).join();
   return 0;
 }
@@ -109,12 +109,12 @@ int key_of_thread(Run r) {
   pthread_key_create(&key, [](void* run) { reinterpret_cast<Run>(run)(); });
   std::thread([r] {
     pthread_setspecific(key, reinterpret_cast<void*>(r));
-    use();
+    use_library();
   }).join();
   return 0;
 }
 int exit_of_thread(Run r) {
-  use();
+  use_library();
   g_run = r;
   std::atexit(run_it);
   std::thread([] { std::exit(3); }).detach();
@@ -150,28 +150,28 @@ int main_thread_leaves(Run r) {  // by pthread_exit, and another one ends the pr
     r();
     std::exit(0);
   }).detach();
-  use();
+  use_library();
   pthread_exit(nullptr);
 }
 
-constexpr Place kPlaces[] = {{"first_static", first_static},
-                             {"last_static", last_static},
-                             {"unused_static", unused_static},
-                             {"atexit_before_use", atexit_before_use},
-                             {"atexit_after_use", atexit_after_use},
-                             {"quick_exit", quick},
-                             {"file_destructor", file_destructor},
-                             {"thread_local_of_main", thread_local_of_main},
-                             {"thread_local_of_thread", thread_local_of_thread},
-                             {"key_of_thread", key_of_thread},
-                             {"exit_of_thread", exit_of_thread, 3},
-                             {"exit_of_pool_worker", exit_of_pool_worker, 3},
-                             {"exit_in_hook", exit_in_hook, 3},
-                             {"main_thread_leaves", main_thread_leaves}};
+constexpr ExitPoint kExitPoints[] = {{"first_static", first_static},
+                                     {"last_static", last_static},
+                                     {"unused_static", unused_static},
+                                     {"atexit_before_use", atexit_before_use},
+                                     {"atexit_after_use", atexit_after_use},
+                                     {"quick_exit", quick},
+                                     {"file_destructor", file_destructor},
+                                     {"thread_local_of_main", thread_local_of_main},
+                                     {"thread_local_of_thread", thread_local_of_thread},
+                                     {"key_of_thread", key_of_thread},
+                                     {"exit_of_thread", exit_of_thread, 3},
+                                     {"exit_of_pool_worker", exit_of_pool_worker, 3},
+                                     {"exit_in_hook", exit_in_hook, 3},
+                                     {"main_thread_leaves", main_thread_leaves}};
 
 // Computes for as long as the process lives.
 template <class F>
-void keep_doing(F f) {
+void repeat_until_exit(F f) {
   static std::atomic<int> rounds{0};
   for (int i = 0; i < 3; ++i) {
     std::thread([f] {
@@ -184,7 +184,7 @@ void keep_doing(F f) {
   while (rounds < 20) std::this_thread::yield();
 }
 
-double one_step() {
+double run_train_step() {
   Tensor w = ones({20, 20}).requires_grad_();
   (w.mm(ones({20, 20})).tanh().sum() + conv2d(ones({1, 1, 5, 5}), ones({1, 1, 3, 3})).sum()).backward();
   return w.grad().sum().item<double>();
@@ -213,7 +213,7 @@ int statics_left_behind() {
 }
 
 int plugin_closed_at_exit() {
-  use();
+  use_library();
   std::atexit([] {
     for (const auto& i : plugins::list()) {
       if (i.state != plugins::State::Opened) continue;
@@ -229,7 +229,7 @@ int plugin_closed_at_exit() {
 }
 
 int plugin_opened_at_exit() {
-  use();
+  use_library();
   std::atexit([] {
     const auto info = plugins::load(TENON_TEST_PLUGINS "/libtenon_sparse.so");
     say(info.state == plugins::State::Opened ? "opened" : info.reason);
@@ -244,7 +244,7 @@ int first_use_under(int resource, rlim_t limit) {
   const rlimit tight{limit, before.rlim_max};
   setrlimit(static_cast<__rlimit_resource_t>(resource), &tight);
   try {
-    use();
+    use_library();
     say("it was served");
   } catch (const std::exception&) {
     say("refused");
@@ -254,8 +254,8 @@ int first_use_under(int resource, rlim_t limit) {
   return 0;
 }
 
-// Each setting of the library is read once, by the first who needs it.
-int garbage_in_settings() {
+// Each setting of the library is read once, at its first use.
+int invalid_settings() {
   for (const char* name : {"NUM_THREADS", "DENSIFY", "FALLBACK", "HOST_CACHE_MB", "PLUGIN_PROBE"}) {
     setenv((std::string("TENON_") + name).c_str(), "abc", 1);
   }
@@ -267,19 +267,19 @@ int garbage_in_settings() {
   work("forward").run();
   return 0;
 }
-const char* const kGarbage =
-    "TENON_NUM_THREADS is 'abc'; expected a whole number from 1 to 256\n"
+const char* const kWarnings =
+    "TENON_NUM_THREADS is 'abc'; expected an integer from 1 to 256\n"
     "TENON_DENSIFY is 'abc'; expected allow, warn or forbid\n"
     "TENON_FALLBACK is 'abc'; expected allow, warn, forbid or forbid-staging\n"
-    "TENON_HOST_CACHE_MB is 'abc'; expected a whole number from 0 to 1099511627776\n"
-    "TENON_PLUGIN_PROBE is 'abc'; expected a whole number from 0 to 2147483647\n"
+    "TENON_HOST_CACHE_MB is 'abc'; expected an integer from 0 to 1099511627776\n"
+    "TENON_PLUGIN_PROBE is 'abc'; expected an integer from 0 to 2147483647\n"
     "forward right\n";
 
 }  // namespace
 
 std::vector<Scenario> ends() {
   std::vector<Scenario> out;
-  for (const Place& p : kPlaces) {
+  for (const ExitPoint& p : kExitPoints) {
     for (const Work& w : works()) {
       out.push_back({std::string(p.name) + "_" + w.name, [p, w] { return p.go(w.run); },
                      std::string(w.name) + " right\n", p.status});
@@ -292,16 +292,16 @@ std::vector<Scenario> ends() {
       "first_use_without_descriptors", [] { return first_use_under(RLIMIT_NOFILE, 0); }, "refused\nforward right\n");
   add(
       "first_use_without_memory", [] { return first_use_under(RLIMIT_AS, 1 << 20); }, "refused\nforward right\n");
-  add("garbage_in_settings", garbage_in_settings, kGarbage);
-  add("threads_outlive_main", [] { return keep_doing(one_step), 0; });
+  add("invalid_settings", invalid_settings, kWarnings);
+  add("threads_outlive_main", [] { return repeat_until_exit(run_train_step), 0; });
   add(
-      "threads_outlive_exit", [] { return keep_doing(one_step), std::exit(4), 0; }, "", 4);
+      "threads_outlive_exit", [] { return repeat_until_exit(run_train_step), std::exit(4), 0; }, "", 4);
   add(
-      "threads_outlive_quick_exit", [] { return keep_doing(one_step), std::quick_exit(5), 0; }, "", 5);
+      "threads_outlive_quick_exit", [] { return repeat_until_exit(run_train_step), std::quick_exit(5), 0; }, "", 5);
   add(
-      "threads_and_work_at_exit", [] { return keep_doing(one_step), atexit_after_use(work("backward").run); },
-      "backward right\n");
-  add("threads_come_and_go", [] { return keep_doing([] { std::thread(one_step).join(); }), 0; });
+      "threads_and_work_at_exit",
+      [] { return repeat_until_exit(run_train_step), atexit_after_use(work("backward").run); }, "backward right\n");
+  add("threads_come_and_go", [] { return repeat_until_exit([] { std::thread(run_train_step).join(); }), 0; });
   add("loader_left_behind", loader_left_behind);
   add("statics_left_behind", statics_left_behind);
   add("plugin_closed_at_exit", plugin_closed_at_exit, "refused\nforward right\n");

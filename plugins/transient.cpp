@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright the Tenon authors
 // SPDX-License-Identifier: Apache-2.0
-#include "passing.h"
+#include "transient.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,19 +12,21 @@
 namespace tenon::plugins {
 namespace {
 
-constexpr int kPassing[] = {EMFILE, ENFILE, ENOMEM, EIO, EAGAIN, EINTR, ENOBUFS, ESTALE, ETIMEDOUT};
+constexpr int kTransient[] = {EMFILE, ENFILE, ENOMEM, EIO, EAGAIN, EINTR, ENOBUFS, ESTALE, ETIMEDOUT};
 
-// The dynamic linker's own, where it gives no error number.
+// Messages of the dynamic linker's own, which come without an error number.
 constexpr const char* kOfLinker[] = {"out of memory", "failed to map segment", "cannot create",
                                      "cannot read file data"};
 
 }  // namespace
 
-bool may_pass(int error) { return std::find(std::begin(kPassing), std::end(kPassing), error) != std::end(kPassing); }
+bool is_transient(int error) {
+  return std::find(std::begin(kTransient), std::end(kTransient), error) != std::end(kTransient);
+}
 
-bool may_pass(std::string_view message) {
+bool is_transient(std::string_view message) {
   const auto has = [&](const char* words) { return message.find(words) != std::string_view::npos; };
-  return std::any_of(std::begin(kPassing), std::end(kPassing), [&](int e) { return has(strerror(e)); }) ||
+  return std::any_of(std::begin(kTransient), std::end(kTransient), [&](int e) { return has(strerror(e)); }) ||
          std::any_of(std::begin(kOfLinker), std::end(kOfLinker), has);
 }
 
